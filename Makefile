@@ -1,0 +1,41 @@
+# Every target sets up what it needs in .venv; only Python >= 3.11 and make must be there.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: test check demo bench clean
+
+test: check  ## lint, types and all tests
+	$(BIN)/pytest
+
+check: .venv/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+demo: .venv/core  ## the whole job on a built-in survey
+	@$(BIN)/deniable demo
+
+bench: .venv/bench  ## speed, as ratios within one run
+	$(BIN)/python -m benchmarks
+
+# One stamp for each set of dependencies, renewed when pyproject.toml changes.
+.venv/core: pyproject.toml | .venv/made
+	$(BIN)/pip install --quiet --editable .
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/made
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+.venv/bench: pyproject.toml | .venv/dev
+	$(BIN)/pip install --quiet --editable '.[dev,bench]'
+	@touch $@
+
+.venv/made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "deniable needs Python 3.11 or newer; this is %s. Try: make PYTHON=python3.12" % sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

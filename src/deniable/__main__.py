@@ -1,0 +1,7 @@
+"""`python -m deniable` is the command line."""
+
+import sys
+
+from deniable.cli import main
+
+sys.exit(main())

@@ -1,0 +1,200 @@
+"""Where each feature's randomized answer stands: in the columns of a table, and in the bits of a report.
+
+protocol              columns                                      bits, in this order
+randomized response   `name`: true or false                        1
+unary encoding        `name: value`: true or false, for each       1 each
+GRR                   `name`: the value shown                      as many as m - 1 takes
+local hashing         `name: seed` (16 bytes), `name: bucket`      128, then as many as g - 1 takes
+public                as randomized response, or as GRR
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from deniable.client import COEFFICIENTS, PRIME
+from deniable.errors import ReportError
+from deniable.plan import Plan
+from deniable.protocols import LocalHashing, UnaryEncoding
+from deniable.schema import SEPARATOR, Choice
+
+Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of reports, of true and false unless a kind below says otherwise."""
+
+    name: str
+
+    @property
+    def type(self) -> Any:
+        """Its Arrow type."""
+        return pa.bool_()
+
+    @property
+    def width(self) -> int:
+        """How many bits of a report it fills."""
+        return 1
+
+    def to_bits(self, array: Any) -> Bits:
+        """Its part of the reports, lowest bit first: shape (reports, width)."""
+        return np.asarray(array.to_numpy(zero_copy_only=False)).view(np.uint8)[:, None]
+
+    def from_bits(self, bits: Bits) -> Any:
+        """The column from its part of the reports."""
+        return pa.array(bits[:, 0].astype(bool))
+
+    def conform(self, array: Any) -> Any:
+        """The same column in this type; what cannot be in it is an error."""
+        if array.null_count:
+            raise ReportError(f"column {self.name!r} of the reports has nulls; a report leaves nothing out")
+        if array.type != self.type:
+            raise ReportError(f"column {self.name!r} of the reports must be {self.type}; found {array.type}")
+        return array
+
+    def refuse(self, bad: Any, what: str) -> None:
+        """Raise for the first bad report, if any."""
+        if bad.any():
+            raise ReportError(f"report {int(bad.argmax())} (counted from 0), column {self.name!r}: {what}")
+
+
+@dataclass(frozen=True)
+class ValueColumn(Column):
+    """A column of values shown, text from a fixed list."""
+
+    values: tuple[str, ...]
+
+    @property
+    def type(self) -> Any:
+        return pa.dictionary(pa.int16(), pa.string())
+
+    @property
+    def width(self) -> int:
+        return (len(self.values) - 1).bit_length()
+
+    def from_codes(self, codes: npt.NDArray[np.int16]) -> Any:
+        """The column from the values' indices."""
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self.values, pa.string()))
+
+    def to_bits(self, array: Any) -> Bits:
+        return _to_bits(array.indices.to_numpy(), self.width)
+
+    def from_bits(self, bits: Bits) -> Any:
+        codes = _from_bits(bits)
+        self.refuse(codes >= len(self.values), f"there are {len(self.values)} values, and it shows a higher one")
+        return self.from_codes(codes.astype(np.int16))
+
+    def conform(self, array: Any) -> Any:
+        """Any column of these texts, in the values' own order: another program may have written the file."""
+        if array.null_count:
+            return super().conform(array)
+        text = array.cast(pa.string()) if not pa.types.is_dictionary(array.type) else array
+        if pa.types.is_dictionary(text.type) and text.dictionary.to_pylist() == list(self.values):
+            return self.from_codes(text.indices.cast(pa.int16()).to_numpy())
+        codes = pc.index_in(text.cast(pa.string()), pa.array(self.values, pa.string()))
+        if codes.null_count:
+            row = pc.index(codes.is_null(), True).as_py()
+            self.refuse(np.arange(len(codes)) == row, f"{text[row].as_py()!r} is not one of its values")
+        return self.from_codes(codes.to_numpy().astype(np.int16))
+
+
+@dataclass(frozen=True)
+class BucketColumn(Column):
+    """A column of buckets below a number of them."""
+
+    buckets: int
+
+    @property
+    def type(self) -> Any:
+        return pa.uint16()
+
+    @property
+    def width(self) -> int:
+        return (self.buckets - 1).bit_length()
+
+    def to_bits(self, array: Any) -> Bits:
+        return _to_bits(array.to_numpy(), self.width)
+
+    def from_bits(self, bits: Bits) -> Any:
+        return self.conform(pa.array(_from_bits(bits).astype(np.uint16)))
+
+    def conform(self, array: Any) -> Any:
+        array = super().conform(array)
+        self.refuse(array.to_numpy() >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one")
+        return array
+
+
+@dataclass(frozen=True)
+class SeedColumn(Column):
+    """A column of hash seeds: four little-endian 32-bit coefficients, each below the prime."""
+
+    @property
+    def type(self) -> Any:
+        return pa.binary(4 * COEFFICIENTS)
+
+    @property
+    def width(self) -> int:
+        return 32 * COEFFICIENTS
+
+    def from_coefficients(self, seed: npt.NDArray[np.uint32]) -> Any:
+        """The column from coefficients, shape (reports, 4)."""
+        little = np.ascontiguousarray(seed, "<u4")
+        return pa.Array.from_buffers(self.type, len(seed), [None, pa.py_buffer(little)])
+
+    def coefficients(self, array: Any) -> npt.NDArray[np.uint32]:
+        """Its coefficients, shape (reports, 4)."""
+        start, stop = array.offset * COEFFICIENTS, (array.offset + len(array)) * COEFFICIENTS
+        return np.frombuffer(array.buffers()[1], "<u4")[start:stop].reshape(-1, COEFFICIENTS)
+
+    def to_bits(self, array: Any) -> Bits:
+        return np.unpackbits(self.coefficients(array).view(np.uint8), axis=1, bitorder="little")
+
+    def from_bits(self, bits: Bits) -> Any:
+        packed = np.packbits(bits, axis=1, bitorder="little")
+        return self.conform(self.from_coefficients(packed.view("<u4")))
+
+    def conform(self, array: Any) -> Any:
+        array = super().conform(array)
+        self.refuse((self.coefficients(array) >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}")
+        return array
+
+
+def layout(plan: Plan) -> tuple[tuple[Column, ...], ...]:
+    """The columns of each feature, in the order of the report's bits."""
+    features: list[tuple[Column, ...]] = []
+    for feature, protocol in plan:
+        name = feature.name
+        match protocol:
+            case UnaryEncoding():
+                features.append(tuple(Column(name + SEPARATOR + label) for label in feature.labels))
+            case LocalHashing():
+                bucket = BucketColumn(f"{name}{SEPARATOR}bucket", protocol.buckets)
+                features.append((SeedColumn(f"{name}{SEPARATOR}seed"), bucket))
+            case _ if isinstance(feature, Choice):
+                features.append((ValueColumn(name, feature.values),))
+            case _:
+                features.append((Column(name),))
+    return tuple(features)
+
+
+def columns_of(plan: Plan) -> list[Column]:
+    """All columns of a table of reports."""
+    return [column for feature in layout(plan) for column in feature]
+
+
+def report_bytes(plan: Plan) -> int:
+    """The length of a report, whatever the answers."""
+    return (sum(column.width for column in columns_of(plan)) + 7) // 8
+
+
+def _to_bits(numbers: npt.NDArray[Any], width: int) -> Bits:
+    return (numbers[:, None] >> np.arange(width, dtype=numbers.dtype) & 1).astype(np.uint8)
+
+
+def _from_bits(bits: Bits) -> npt.NDArray[np.int64]:
+    return bits.astype(np.int64) @ (1 << np.arange(bits.shape[1]))
