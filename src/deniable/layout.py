@@ -91,15 +91,16 @@ class ValueColumn(Column):
 
     def conform(self, array: Any) -> Any:
         """Any column of these texts, in the values' own order: another program may have written the file."""
-        if array.null_count:
+        if pa.types.is_dictionary(array.type):
+            if not array.null_count and array.dictionary.to_pylist() == list(self.values):
+                return self.from_codes(array.indices.cast(pa.int16()).to_numpy())
+            array = array.cast(array.type.value_type)
+        if array.null_count or not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             return super().conform(array)
-        text = array.cast(pa.string()) if not pa.types.is_dictionary(array.type) else array
-        if pa.types.is_dictionary(text.type) and text.dictionary.to_pylist() == list(self.values):
-            return self.from_codes(text.indices.cast(pa.int16()).to_numpy())
-        codes = pc.index_in(text.cast(pa.string()), pa.array(self.values, pa.string()))
+        codes = pc.index_in(array.cast(pa.string()), pa.array(self.values, pa.string()))
         if codes.null_count:
-            row = pc.index(codes.is_null(), True).as_py()
-            self.refuse(np.arange(len(codes)) == row, f"{text[row].as_py()!r} is not one of its values")
+            unknown = codes.is_null().to_numpy(zero_copy_only=False)
+            self.refuse(unknown, f"{array[int(unknown.argmax())].as_py()!r} is not one of its values")
         return self.from_codes(codes.to_numpy().astype(np.int16))
 
 

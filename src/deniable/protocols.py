@@ -419,8 +419,17 @@ def best(feature: Feature, epsilon: Epsilon) -> Protocol:
     """The protocol of least total variance for this feature; a tie goes to GRR, then OUE, then local hashing."""
     if isinstance(feature, Flag):
         return RandomizedResponse(epsilon=epsilon).bind(feature)
-    unary = [UnaryEncoding.optimized(epsilon)] if feature.levels <= MOST_UNARY else []
-    candidates = [protocol.bind(feature) for protocol in (GRR(epsilon=epsilon), *unary, LocalHashing(epsilon=epsilon))]
+    kinds: list[Callable[[Epsilon], Protocol]] = [lambda e: GRR(epsilon=e), lambda e: LocalHashing(epsilon=e)]
+    if feature.levels <= MOST_UNARY:
+        kinds.insert(1, UnaryEncoding.optimized)
+    candidates, too_small = [], None
+    for kind in kinds:
+        try:
+            candidates.append(kind(epsilon).bind(feature))
+        except PlanError as error:  # the more outcomes, the larger the least epsilon
+            too_small = error
+    if too_small and not candidates:
+        raise too_small
     least = min(protocol.total_variance for protocol in candidates)
     return next(protocol for protocol in candidates if protocol.total_variance <= TIE * least)
 

@@ -1,0 +1,34 @@
+"""Writes tests/vectors.json, for any other client to be checked against: `python -m tests.make_vectors`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deniable import client
+
+from .scripted import client_source, some_draws, some_records
+from .situations import PLANS
+
+PATH = Path(__file__).with_name("vectors.json")
+TITLES = ("one flag", "40 values, unary", "public alone", "multi-select and ranges", "everything mixed")
+
+
+def vectors() -> list[dict[str, Any]]:
+    rng = np.random.default_rng(65536)
+    cases = []
+    for title in TITLES:
+        plan = PLANS[title]
+        document = json.loads(plan.to_json())
+        records = []
+        for answers in some_records(plan, document, 6, rng):
+            draws = {feature["name"]: some_draws(feature, rng) for feature in document["features"]}
+            report = client.report_from(client_source(document, draws), answers, document)
+            records.append({"answers": answers, "draws": draws, "report": report.hex()})
+        cases.append({"title": title, "plan": document, "records": records})
+    return cases
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(vectors(), indent=None, ensure_ascii=False).replace('{"title"', '\n{"title"') + "\n")

@@ -1,0 +1,177 @@
+"""True answers coming in: every kind of frame alike, the client's rules for all, and errors that name the place."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import deniable as dn
+from deniable import client, records
+
+SCHEMA = dn.Schema(
+    [
+        dn.Flag("smoker"),
+        dn.Choice("age", ["young", "old"]),
+        dn.Choice("children", ["0", "1", "2.5"]),
+        dn.Choice.bins("income", [0, 10, 20]),
+    ]
+)
+PLAN = dn.Plan(SCHEMA, dict.fromkeys(SCHEMA.names, dn.Public()))  # public, so that what comes out is what went in
+COLUMNS: dict[str, list[Any]] = {
+    "smoker": [True, False, True],
+    "age": ["old", "young", "old"],
+    "children": [0.0, 1.0, 2.5],
+    "income": [0, 10, 20],
+    "not asked": [1, 2, 3],
+}
+ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+
+
+class OnlyArrow:
+    """A frame that nobody knows, but that speaks Arrow."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+FRAMES: dict[str, Any] = {
+    "mapping of lists": COLUMNS,
+    "mapping of arrays": {name: np.array(column) for name, column in COLUMNS.items()},
+    "mapping of series": {name: pd.Series(column) for name, column in COLUMNS.items()},
+    "list of dicts": ROWS,
+    "tuple of dicts": tuple(ROWS),
+    "pandas": pd.DataFrame(COLUMNS),
+    "pandas, odd index": pd.DataFrame(COLUMNS, index=[7, 7, 3]),
+    "pandas objects": pd.DataFrame(COLUMNS, dtype=object),
+    "pandas categories": pd.DataFrame(COLUMNS).astype({"age": pd.CategoricalDtype(["never", "old", "young"])}),
+    "polars": pl.DataFrame(COLUMNS),
+    "polars, lazy": pl.LazyFrame(COLUMNS),
+    "polars, in parts": pl.concat([pl.DataFrame(COLUMNS)[:1], pl.DataFrame(COLUMNS)[1:]], rechunk=False),
+    "polars enums": pl.DataFrame(COLUMNS).with_columns(pl.col("age").cast(pl.Enum(["old", "young"]))),
+    "pyarrow": pa.table(COLUMNS),
+    "speaks arrow": OnlyArrow(pa.table(COLUMNS)),
+    "texts": {name: [str(value) for value in column] for name, column in COLUMNS.items() if name != "children"}
+    | {"children": ["0", "1", "2.5"]},
+}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES.keys())
+def test_every_kind_of_frame_is_read_alike(frame: Any) -> None:
+    assert dn.randomize(frame, PLAN).table.to_pydict() == {
+        "smoker": [True, False, True],
+        "age": ["old", "young", "old"],
+        "children": ["0", "1", "2.5"],
+        "income": ["0 to under 10", "10 to 20", "10 to 20"],
+    }
+
+
+def test_no_records_are_no_reports() -> None:
+    assert len(dn.randomize({name: [] for name in SCHEMA.names}, PLAN)) == 0
+    assert len(dn.randomize([], PLAN)) == 0
+    assert dn.randomize(pd.DataFrame(COLUMNS)[:0], PLAN).to_bytes() == []
+
+
+def changed(name: str, row: int, value: Any) -> dict[str, list[Any]]:
+    columns = {key: list(column) for key, column in COLUMNS.items()}
+    columns[name][row] = value
+    return columns
+
+
+BAD_ANSWERS: dict[str, tuple[str, Any, str]] = {
+    "unknown value": ("age", "Old", "'Old' is not one of its values 'young', 'old'"),
+    "unknown number": ("children", 3, "3(.0)? is not one of its values '0', '1', '2.5'"),
+    "null": ("age", None, r"no answer \(null\); leave the record out, or list a value such as 'no answer'"),
+    "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice"),
+    "nan": ("income", math.nan, r"no answer \(null\)"),
+    "flag of two": ("smoker", 2, "takes true, false, 1 or 0; found 2"),
+    "flag of a word": ("smoker", "maybe", "takes true, false, 1 or 0; found 'maybe'"),
+    "truth for a choice": ("age", True, "takes text or a number; found True"),
+    "list for a choice": ("age", ["old"], r"takes text or a number; found \['old'\] \(list\)"),
+    "date for a choice": ("age", pd.Timestamp("2026-01-01"), "takes text or a number"),
+    "below the ranges": ("income", -1, "-1 is outside its ranges, 0 to 20"),
+    "above the ranges": ("income", 20.5, "20.5 is outside its ranges, 0 to 20"),
+    "word for a number": ("income", "much", "takes a number; found 'much'"),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "message"), BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
+@pytest.mark.parametrize("row", [0, 2])
+def test_a_bad_answer_is_named_with_its_column_and_row(name: str, value: Any, message: str, row: int) -> None:
+    columns = changed(name, row, value)
+    rows = [dict(zip(columns, answers, strict=True)) for answers in zip(*columns.values(), strict=True)]
+    for frame in (
+        columns,
+        rows,
+        pd.DataFrame({key: pd.Series(column, dtype=object) for key, column in columns.items()}),
+    ):
+        with pytest.raises(dn.AnswerError, match=rf"^row {row} \(counted from 0\), column '{name}'.*{message}"):
+            dn.randomize(frame, PLAN)
+    with pytest.raises(dn.AnswerError, match=message):
+        client.report(rows[row], PLAN.to_json())
+
+
+def test_a_column_of_one_wrong_type_is_named() -> None:
+    frame = pl.DataFrame(COLUMNS).with_columns(pl.lit(pd.Timestamp("2026-01-01")).alias("age"))
+    with pytest.raises(dn.AnswerError, match="row 0 .*column 'age' takes text or a number"):
+        dn.randomize(frame, PLAN)
+    with pytest.raises(dn.AnswerError, match=r"row 0 .*column 'age' takes text or a number; found \[1\]"):
+        dn.randomize(COLUMNS | {"age": [[1], [2], [3]]}, PLAN)
+
+
+BAD_FRAMES: dict[str, tuple[Any, str]] = {
+    "column missing": ({"smoker": [True]}, "column 'age' is missing; found 'smoker'"),
+    "column missing from a frame": (pd.DataFrame({"age": ["old"]}), "column 'smoker' is missing; found 'age'"),
+    "column missing from a lazy frame": (pl.LazyFrame({"age": ["old"]}), "column 'smoker' is missing"),
+    "key missing": ([*ROWS, {"smoker": True}], "row 3 .*column 'age' is missing; found 'smoker'"),
+    "empty record": ([{}], "row 0 .*column 'smoker' is missing; found none"),
+    "unequal": (COLUMNS | {"age": ["old"]}, "equally long; found .*'age': 1"),
+    "scalars": (ROWS[0], "must be a sequence of answers, one per record; found True"),
+    "text": (COLUMNS | {"age": "old"}, "must be a sequence of answers, one per record; found 'old'"),
+    "a list of lists": ([[True, "old"]], r"row 0 is not a record such as .*found \[True"),
+    "a number": (3, "dataframe, a mapping of columns or a list of dicts; found int"),
+    "a string": ("answers.csv", "found str"),
+}
+
+
+@pytest.mark.parametrize(("frame", "message"), BAD_FRAMES.values(), ids=BAD_FRAMES.keys())
+def test_what_is_not_a_table_of_answers(frame: Any, message: str) -> None:
+    with pytest.raises(dn.AnswerError, match=message):
+        dn.randomize(frame, PLAN)
+
+
+numbers = st.one_of(st.integers(-30, 30), st.floats(-5, 25), st.sampled_from([0, 10, 20, 20.0, math.inf, -math.inf]))
+
+
+@given(st.lists(numbers, min_size=1, max_size=30))
+def test_numbers_fall_in_the_ranges_the_client_says(column: list[float]) -> None:
+    feature = dn.Choice.bins("x", [-math.inf, 0, 0.1, 10, 20, math.inf]).to_json()
+    one_by_one = [client.encode(feature, number) for number in column]
+    assert records.encode(feature, pa.array(column, pa.float64())).tolist() == one_by_one
+    assert records.encode(feature, column).tolist() == one_by_one
+
+
+def test_numbers_are_written_one_way() -> None:
+    numbers = (3, 3.0, -0.0, 2.5, 1e22, 0.1, math.inf, np.float32(0.5), Fraction(1, 2))
+    assert [client.number_text(number) for number in numbers] == [
+        "3", "3", "0", "2.5", "10000000000000000000000", "0.1", "inf", "0.5", "0.5",
+    ]  # fmt: skip
+    assert client.encode({"name": "x", "values": ["1", "2"]}, np.int64(2)) == 1
+    with pytest.raises(dn.AnswerError, match="takes text or a number; found Decimal"):
+        client.encode({"name": "x", "values": ["1", "2"]}, Decimal(1))
+
+
+def test_long_lists_of_values_are_cut_in_errors() -> None:
+    feature = dn.Choice("town", [f"t{i}" for i in range(100)]).to_json()
+    with pytest.raises(dn.AnswerError, match=r"'t7', \.\.\. \(100 in all\)$"):
+        client.encode(feature, "nowhere")

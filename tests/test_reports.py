@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deniable as dn
+from deniable.layout import report_bytes
+from deniable.reports import PLAN_KEY, write
+
+from .scripted import some_records
+from .situations import PLANS
+
+every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+MIXED = PLANS["everything mixed"]
+
+
+def some_reports(plan: dn.Plan, count: int = 100) -> dn.Reports:
+    rng = np.random.default_rng(count)
+    return dn.randomize(some_records(plan, json.loads(plan.to_json()), count, rng), plan, rng=rng)
+
+
+@every_plan
+@pytest.mark.parametrize("count", [0, 1, 100])
+def test_files_and_bytes_bring_the_same_reports_back(plan: dn.Plan, count: int, tmp_path: Path) -> None:
+    reports = some_reports(plan, count)
+    assert len(reports) == count
+    reports.save(tmp_path / "r.parquet")
+    assert dn.Reports.load(str(tmp_path / "r.parquet")) == reports
+    assert list(tmp_path.iterdir()) == [tmp_path / "r.parquet"]
+    raw = reports.to_bytes()
+    assert {len(report) for report in raw} <= {report_bytes(plan)}
+    assert dn.Reports.from_bytes(raw, plan) == reports
+    assert reports.plan == plan
+
+
+def test_more_reports_than_a_block_turn_into_bytes_and_back() -> None:
+    reports = dn.randomize({"a": np.arange(70_000) % 2}, PLANS["one flag"])
+    assert dn.Reports.from_bytes(iter(reports.to_bytes()), PLANS["one flag"]) == reports
+
+
+def test_files_are_ordinary_columns(tmp_path: Path) -> None:
+    reports = some_reports(MIXED)
+    reports.save(tmp_path / "r.parquet")
+    frame = pd.read_parquet(tmp_path / "r.parquet")
+    assert list(frame)[:3] == ["flag", "grr", "oue: v0"]
+    assert list(frame["grr"]) == reports.table["grr"].to_pylist()
+    assert frame["flag"].dtype == bool
+    assert {"hash: seed", "hash: bucket"} <= set(frame)
+    assert pl.read_parquet(tmp_path / "r.parquet")["arm"].to_list() == reports.table["arm"].to_pylist()
+
+
+def test_reports_speak_arrow() -> None:
+    reports = some_reports(MIXED)
+    assert pl.DataFrame(reports).height == 100
+    assert pa.table(reports) == reports.table
+    assert "100 respondents" in repr(reports)
+
+
+@pytest.mark.parametrize("rewrite", ["polars", "plain strings", "other dictionary", "reordered"])
+def test_a_file_rewritten_by_another_program_is_read(rewrite: str, tmp_path: Path) -> None:
+    reports = some_reports(MIXED)
+    table = reports.table
+    match rewrite:
+        case "polars":
+            table = pl.from_arrow(table).to_arrow()
+            table = table.set_column(table.column_names.index("hash: seed"), "hash: seed", reports.table["hash: seed"])
+        case "plain strings":
+            table = table.set_column(1, "grr", table["grr"].cast(pa.large_string()))
+        case "other dictionary":
+            table = table.set_column(1, "grr", table["grr"].cast(pa.string()).dictionary_encode())
+        case "reordered":
+            table = table.select(list(reversed(table.column_names))).append_column("extra", [range(100)])
+    table = table.replace_schema_metadata({PLAN_KEY: MIXED.to_json()})
+    pq.write_table(table, tmp_path / "r.parquet", row_group_size=30)
+    assert dn.Reports.load(tmp_path / "r.parquet") == reports
+
+
+def with_column(name: str, column: Any) -> dn.Reports:
+    table = some_reports(MIXED, 3).table
+    return dn.Reports(MIXED, table.set_column(table.column_names.index(name), name, column))
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "column missing": (lambda: dn.Reports(MIXED, some_reports(MIXED, 3).table.drop("grr")), "'grr' is missing"),
+    "null bit": (lambda: with_column("flag", pa.array([True, None, False])), "'flag' of the reports has nulls"),
+    "null value": (lambda: with_column("grr", pa.array(["v1", None, "v1"])), "'grr' of the reports has nulls"),
+    "bits as numbers": (lambda: with_column("flag", pa.array([1, 0, 1])), "must be bool; found int64"),
+    "unknown value": (lambda: with_column("grr", pa.array(["v1", "v0", "v9"])), "report 2 .*'v9' is not one of its"),
+    "values of another type": (lambda: with_column("grr", pa.array([[1], [2], [3]])), "'grr' of the reports must be"),
+    "high bucket": (lambda: with_column("hash: bucket", pa.array([0, 7, 6], pa.uint16())), "report 1 .*7 buckets"),
+    "high coefficient": (
+        lambda: with_column("hash: seed", pa.array([b"\0" * 16, b"\0" * 16, b"\xff" * 16], pa.binary(16))),
+        "report 2 .*a coefficient of its hash is not below 2147483647",
+    ),
+    "short report": (lambda: dn.Reports.from_bytes([b"\0"] * 2, MIXED), "report 0 .* has 1 bytes; this plan's have 19"),
+    "padding": (lambda: dn.Reports.from_bytes([b"\1", b"\2"], PLANS["one flag"]), "report 1 .*bits after its last"),
+    "high value": (
+        lambda: dn.Reports.from_bytes([b"\0" * 19, b"\x0e" + b"\0" * 18], MIXED),
+        "report 1 .*'grr': there are 5 values, and it shows a higher one",
+    ),
+    "another plan": (
+        lambda: write("never.parquet", PLANS["one flag"], [some_reports(MIXED, 3)]),
+        f"reports are of plan {MIXED.fingerprint}, not {PLANS['one flag'].fingerprint}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(make: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dn.ReportError, match=message):
+        make()
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_files_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    with pytest.raises(dn.ReportError, match=r"r.parquet: cannot be read"):
+        dn.Reports.load(path)
+    path.write_bytes(b"PAR1 nothing")
+    with pytest.raises(dn.ReportError, match=r"r.parquet: cannot be read as Parquet"):
+        dn.Reports.load(path)
+    pq.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(dn.ReportError, match=r"r.parquet: there is no plan in its metadata"):
+        dn.Reports.load(path)
+    some_reports(MIXED).save(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(dn.ReportError, match=r"r.parquet: cannot be read as Parquet"):
+        dn.Reports.load(path)
+    forged = some_reports(MIXED).table.replace_schema_metadata({PLAN_KEY: MIXED.to_json().replace("v1", "w1")})
+    pq.write_table(forged, path)
+    with pytest.raises(dn.ReportError, match=r"r.parquet: the plan was changed after it was made"):
+        dn.Reports.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    some_reports(MIXED).save(path)
+    before = path.read_bytes()
+
+    def parts() -> Any:
+        yield some_reports(MIXED)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(path, MIXED, parts())
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_frequencies_come_back_from_bulk_reports() -> None:
+    """End to end: unbiased frequencies within five standard errors; a plan with the wrong epsilon is caught."""
+    rng = np.random.default_rng(7)
+    truth = rng.random(200_000) < 0.3
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0)
+    wrong = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.1)
+    share = np.mean(dn.randomize({"a": truth}, plan, rng=rng).table["a"].to_numpy())
+    for used, right in ((plan, True), (wrong, False)):
+        p, q = used["a"].p, used["a"].q
+        stderr = np.sqrt(used["a"].noise(1)[0, 0] / 200_000)
+        assert (abs((share - p) / (q - p) - truth.mean()) < 5 * stderr) == right
