@@ -12,7 +12,15 @@ from .scripted import client_source, some_draws, some_records
 from .situations import PLANS
 
 PATH = Path(__file__).with_name("vectors.json")
-TITLES = ("one flag", "40 values, unary", "public alone", "multi-select and ranges", "everything mixed")
+TITLES = (
+    "one flag",
+    "40 values, unary",
+    "public alone",
+    "multi-select and ranges",
+    "powers of two",
+    "odd names",
+    "everything mixed",
+)
 
 
 def vectors() -> list[dict[str, Any]]:
@@ -22,7 +30,7 @@ def vectors() -> list[dict[str, Any]]:
         plan = PLANS[title]
         document = json.loads(plan.to_json())
         records = []
-        for answers in some_records(plan, document, 6, rng):
+        for answers in some_records(plan, document, 12, rng):
             draws = {feature["name"]: some_draws(feature, rng) for feature in document["features"]}
             report = client.report_from(client_source(document, draws), answers, document)
             records.append({"answers": answers, "draws": draws, "report": report.hex()})
@@ -31,4 +39,9 @@ def vectors() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    PATH.write_text(json.dumps(vectors(), indent=None, ensure_ascii=False).replace('{"title"', '\n{"title"') + "\n")
+    text = (
+        json.dumps(vectors(), ensure_ascii=False)
+        .replace('{"title"', '\n{"title"')
+        .replace('{"answers"', '\n {"answers"')
+    )
+    PATH.write_text(text + "\n", encoding="utf-8")

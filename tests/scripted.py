@@ -17,18 +17,18 @@ Steps = list[list[int]]
 
 
 def some_draws(feature: dict[str, Any], rng: np.random.Generator) -> Steps:
-    """Random draws for one answer, with more rejections than chance would give."""
+    """Random draws for one answer, with more rejections, and more draws next to a threshold, than chance would give."""
     protocol = feature["protocol"]
     match protocol["name"]:
         case "randomized response":
-            return [[_below(rng, 65536)]]
+            return [[_near(rng, protocol["p"], protocol["q"])]]
         case "unary encoding":
-            return [[_below(rng, 65536)] for _ in feature["values"]]
+            return [[_near(rng, protocol["p"], protocol["q"])] for _ in feature["values"]]
         case "GRR":
-            return [[_below(rng, 65536)], _uniform(rng, len(feature["values"]))]
+            return [[_near(rng, protocol["keep"])], _uniform(rng, len(feature["values"]))]
         case "local hashing":
             seed = [_coefficient(rng) for _ in range(4)]
-            return [*seed, [_below(rng, 65536)], _uniform(rng, protocol["buckets"])]
+            return [*seed, [_near(rng, protocol["keep"])], _uniform(rng, protocol["buckets"])]
     return []
 
 
@@ -36,10 +36,19 @@ def _below(rng: np.random.Generator, n: int) -> int:
     return int(rng.integers(n))
 
 
+def _near(rng: np.random.Generator, *thresholds: int) -> int:
+    """Half of the time just below a threshold, on it, or just above."""
+    if rng.random() < 0.5:
+        return _below(rng, 65536)
+    return min(max(0, int(rng.choice(thresholds)) + _below(rng, 3) - 1), 65535)
+
+
 def _uniform(rng: np.random.Generator, m: int) -> list[int]:
-    accepted = m * (65536 // m)
+    share = 65536 // m
+    accepted = m * share
     again = _below(rng, 3) if accepted < 65536 else 0
-    return [accepted + _below(rng, 65536 - accepted) for _ in range(again)] + [_below(rng, accepted)]
+    edge = share * _below(rng, m) + (0 if rng.random() < 0.5 else share - 1)  # an end of a value's share
+    return [accepted + _below(rng, 65536 - accepted) for _ in range(again)] + [edge]
 
 
 def _coefficient(rng: np.random.Generator) -> list[int]:
@@ -90,9 +99,14 @@ class _Stream:
 
 
 def some_answer(feature: dict[str, Any], rng: np.random.Generator) -> Any:
+    """An answer in one of the forms it may be given in; of many values, often one of the last."""
     if "values" not in feature:
-        return bool(rng.integers(2))
-    return feature["values"][int(rng.integers(len(feature["values"])))]
+        return [True, False, 1, 0, "true", "False"][_below(rng, 6)]
+    if "edges" in feature and rng.random() < 0.8:
+        edge = float(feature["edges"][_below(rng, len(feature["edges"]) - 1)])
+        return [edge, edge + 0.25, f"{edge}", f"{edge}e0"][_below(rng, 4)]
+    last = len(feature["values"]) - 1
+    return feature["values"][last - _below(rng, 3) if last > 8 and rng.random() < 0.5 else _below(rng, last + 1)]
 
 
 def some_records(plan: Plan, document: dict[str, Any], count: int, rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -21,6 +21,26 @@ PLANS = {
         dn.Schema([dn.Flags("drugs", ["none", "tea", "<b>&"]), dn.Choice.bins("income", [-5, 0.5, 20, float("inf")])]),
         epsilon=2.5,
     ),
+    "powers of two": dn.Plan(
+        dn.Schema(
+            [
+                dn.Choice("grr 2", values(2)),
+                dn.Choice("grr 256", values(256)),
+                dn.Choice("hash 4", values(5)),
+                dn.Choice("hash 8", values(4096)),
+            ]
+        ),
+        {
+            "grr 2": dn.GRR(epsilon=1.0),
+            "grr 256": dn.GRR(epsilon=1.0),
+            "hash 4": dn.LocalHashing(epsilon=1.0, buckets=4),
+            "hash 8": dn.LocalHashing(epsilon=2.0, buckets=8),
+        },
+    ),
+    "odd names": dn.Plan(
+        dn.Schema([dn.Choice('größe "🎈" \\', ["<script>", "Ünïcode", "日本"]), dn.Flags("été", ["a/b", "c\\d"])]),
+        epsilon=3.0,
+    ),
     "everything mixed": dn.Plan(
         dn.Schema(
             [

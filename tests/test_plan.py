@@ -99,6 +99,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "not a protocol": (lambda: dn.Plan(SCHEMA, {"age": 1.0}), "needs a protocol such as"),
     "not a schema": (lambda: dn.Plan("age", epsilon=1), "made for a Schema; found 'age'"),
     "negative": (lambda: dn.Plan(SCHEMA, epsilon=-1), "positive number; found -1"),
+    "a number for protocols": (
+        lambda: dn.Plan(SCHEMA, 2.0),
+        "a mapping from names; found 2.0. For a budget, say epsilon",
+    ),
     "too small": (lambda: dn.Plan(SCHEMA, epsilon=1e-5), "feature 'smoker': epsilon 3.3.*too small"),
     "all given, and epsilon": (
         lambda: dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()}, epsilon=1),
@@ -190,10 +194,26 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: protocol(d, 6).update(name="randomized response"),
         "is a choice: randomized response cannot",
     ),
-    "no protocol": (lambda d: d["features"][0].pop("protocol"), "feature 0 of the plan is malformed"),
-    "not a table": (lambda d: d["features"].append(3), "feature 7 of the plan is malformed"),
-    "a group": (lambda d: d["features"][0].update(flags=["x", "y"]), "names each flag of a group by itself"),
-    "one value": (lambda d: d["features"][1].update(values=["x"]), "schema cannot be used: .*found 1"),
+    "no protocol": (lambda d: d["features"][0].pop("protocol"), "feature 0 of the plan is not a feature with"),
+    "not a table": (lambda d: d["features"].append(3), "feature 7 of the plan is not a feature with a protocol: 3"),
+    "protocol's name a list": (lambda d: protocol(d, 0).update(name=["GRR"]), "unknown protocol"),
+    "a group": (lambda d: d["features"][0].update(flags=["x", "y"]), "unknown key 'flags'"),
+    "one value": (lambda d: d["features"][1].update(values=["x"]), "2 to 4096 different values; found 1"),
+    "70 000 values": (lambda d: d["features"][1].update(values=values(70_000)), "different values; found 70000"),
+    "value twice": (lambda d: d["features"][1].update(values=["x", "x", "y"]), "different values; found 3"),
+    "values a text": (lambda d: d["features"][1].update(values="abc"), "values must be a list of texts"),
+    "values nested": (lambda d: d["features"][1].update(values=[["x"], "y"]), "values must be a list of texts"),
+    "edges on a flag": (lambda d: d["features"][0].update(edges=["0", "1", "2"]), "one more than its values"),
+    "edges null": (lambda d: d["features"][1].update(edges=None), "edges must be a list of numbers as text"),
+    "edges not numbers": (lambda d: d["features"][6].update(edges=["0", "a", "2", "3"]), "list of numbers as text"),
+    "edges too few": (lambda d: d["features"][6].update(edges=["0", "1"]), "one more than its values"),
+    "edges fall": (lambda d: d["features"][6].update(edges=["0", "3", "2", "4"]), "edges must rise"),
+    "name a number": (lambda d: d["features"][0].update(name=3), "name and question must be text"),
+    "question a number": (lambda d: d["features"][0].update(question=3), "name and question must be text"),
+    "a feature twice": (lambda d: d["features"].append(d["features"][0]), "features of different names"),
+    "version true": (lambda d: d.update(version=True), "reads plans of version 1; found True"),
+    "buckets changed": (lambda d: protocol(d, 3).update(buckets=4096), "says its epsilon is"),
+    "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "says its epsilon is nan"),
     "value dropped": (lambda d: d["features"][1]["values"].pop(), "says its epsilon is"),
     "public made": (lambda d: d["features"][0].update(protocol={"name": "public"}), "says its epsilon is"),
     "an extra key": (lambda d: d["features"][0].update(comment="x"), "unknown key 'comment'"),
@@ -202,7 +222,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "another version": (lambda d: d.update(version=2), "reads plans of version 1; found 2"),
     "no version": (lambda d: d.pop("version"), "found None"),
     "no features": (lambda d: d.update(features=None), "reads plans of version 1"),
-    "no feature left": (lambda d: d["features"].clear(), "schema cannot be used: .*found none"),
+    "no feature left": (lambda d: d["features"].clear(), r"one or more features of different names; found \[\]"),
 }
 
 
@@ -212,6 +232,22 @@ def test_a_tampered_plan_is_refused(change: Any, message: str, tmp_path: Path) -
     (tmp_path / "plan.json").write_text(tampered(change, sealed=seal))
     with pytest.raises(dn.PlanError, match=f"plan.json: .*{message}"):
         dn.Plan.load(tmp_path / "plan.json")
+    with pytest.raises(dn.PlanError, match=message):  # and by the device, before it looks at any answer
+        client.report({}, (tmp_path / "plan.json").read_text())
+
+
+ONLY_A_SCHEMA_REFUSES = {
+    "a control character": lambda d: d["features"][0].update(name="a\nb"),
+    "an empty value": lambda d: d["features"][1].update(values=["", "b", "c", "d", "e"]),
+    "a question that does not fit": lambda d: d["features"][0].update(question="other"),
+    "labels that are not the ranges'": lambda d: d["features"][6].update(edges=["0", "1", "2", "3"]),
+}
+
+
+@pytest.mark.parametrize("change", ONLY_A_SCHEMA_REFUSES.values(), ids=ONLY_A_SCHEMA_REFUSES.keys())
+def test_a_plan_whose_schema_cannot_be_is_refused(change: Any) -> None:
+    with pytest.raises(dn.PlanError, match="the plan's schema cannot be used"):
+        dn.Plan.from_json(tampered(change, sealed=True))
 
 
 def test_a_broken_seal_is_refused_by_plan_and_client() -> None:
@@ -227,8 +263,19 @@ def test_a_broken_seal_is_refused_by_plan_and_client() -> None:
 def test_not_json_and_not_there(tmp_path: Path) -> None:
     with pytest.raises(dn.PlanError, match="not JSON"):
         dn.Plan.from_json("{")
-    with pytest.raises(dn.PlanError, match="found 3"):
-        dn.Plan.from_json("3")
+    for text, message in {
+        "3": "must be a JSON object; found 3",
+        "[" * 100_000: "not JSON",
+        b"\xff\xfe": "not JSON",
+        '{"version": 1, "version": 1}': "a key stands twice",
+        '{"version": 1, "features": [{"name": "\\ud800"}]}': "not Unicode",
+        None: "must be JSON text, as plan.to_json",
+        PLANS["one flag"]: "must be JSON text, as plan.to_json",
+    }.items():
+        with pytest.raises(dn.PlanError, match=message):
+            dn.Plan.from_json(text)
+        with pytest.raises(dn.PlanError, match=message):
+            client.report({}, text)
     with pytest.raises(dn.PlanError, match=r"none.json: cannot be read: No such file"):
         dn.Plan.load(tmp_path / "none.json")
 
@@ -259,9 +306,25 @@ def test_print_is_a_table_for_a_privacy_officer() -> None:
     assert plan.epsilon <= shown < plan.epsilon + 1e-4
     assert max(map(len, text.splitlines())) <= 100
     assert "Total" not in str(PLANS["public alone"])
+    assert "age" in dn.Plan(SCHEMA, epsilon=1.0)
+    assert "sex" not in plan
 
 
 def test_printed_odds_are_not_understated() -> None:
     text = str(dn.Plan(SCHEMA, epsilon=1.0))
     odds = float(text.split("more than ")[1].split(" times")[0])
     assert odds >= math.exp(dn.Plan(SCHEMA, epsilon=1.0).epsilon)
+    many = dn.Plan(dn.Schema([dn.Flag(f"f{i}") for i in range(100)]), epsilon=900.0)
+    assert f"more than e^{math.ceil(many.epsilon * 1e4) / 1e4:.4f} times" in str(many)
+
+
+@pytest.mark.parametrize("epsilon", [10**400, Fraction(10**400)])
+def test_epsilon_beyond_all_floats_is_as_much_as_the_grid_gives(epsilon: Any) -> None:
+    assert dn.Plan(SCHEMA, epsilon=epsilon).epsilon == dn.Plan(SCHEMA, epsilon=1e9).epsilon
+
+
+def test_an_even_split_is_exact() -> None:
+    """A third of this budget, as a float, is more than a third: three such shares would exceed it."""
+    epsilon = next(e for e in (k / 64 for k in range(1, 64)) if Fraction(e / 3) * 3 > Fraction(e))
+    schema = dn.Schema([dn.Flag(name) for name in "abc"])
+    assert dn.Plan(schema, epsilon=epsilon).epsilon <= epsilon

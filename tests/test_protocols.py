@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.protocols import MOST_UNARY, PROTOCOLS, TIE, Protocol, best, best_buckets
+from deniable.protocols import PROTOCOLS, Protocol, best, best_buckets, exp_down
 from deniable.schema import Feature
 
 from .channels import channel, codes, column_codes, evidence_channel, expectation, worst_ratio
@@ -91,6 +91,15 @@ def test_epsilon_is_that_of_the_enumerated_channel(protocol: Protocol) -> None:
     check_logarithm(protocol.epsilon, worst)
 
 
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, Fraction(2, 3), 10.0, 64.0])
+def test_the_largest_ratio_asked_for_is_rounded_down(epsilon: float | Fraction) -> None:
+    with localcontext(Context(prec=120)):
+        exact = (Decimal(Fraction(epsilon).numerator) / Decimal(Fraction(epsilon).denominator)).exp()
+        down = exp_down(epsilon)
+        below = exact - Decimal(down.numerator) / Decimal(down.denominator)
+        assert 0 < below <= exact * Decimal("1e-47")
+
+
 def check_logarithm(epsilon: float, ratio: Fraction) -> None:
     """Never understated, and right to 1e-12."""
     with localcontext(Context(prec=60)):
@@ -101,7 +110,9 @@ def check_logarithm(epsilon: float, ratio: Fraction) -> None:
 @every_protocol
 def test_total_variance_is_the_trace_of_the_centred_noise(protocol: Protocol) -> None:
     m = protocol.columns
-    if m > 1:
+    if m == 1:
+        assert protocol.total_variance == pytest.approx(np.mean([protocol.noise(code) for code in (0, 1)]), rel=1e-12)
+    else:
         centre = np.eye(m) - 1 / m
         exact = np.mean([np.trace(centre @ protocol.noise(code) @ centre) for code in codes(protocol)])
         assert protocol.total_variance == pytest.approx(exact, rel=1e-12, abs=1e-12)
@@ -156,6 +167,11 @@ def test_p_and_q_are_rounded_inwards(p: float, q: float) -> None:
     assert dn.RandomizedResponse(p=protocol.p, q=protocol.q) == protocol  # the grid's own points stay
 
 
+def test_numpy_numbers_are_numbers() -> None:
+    assert dn.RandomizedResponse(p=np.float32(0.25), q=np.float64(0.75)) == dn.RandomizedResponse(p=0.25, q=0.75)
+    assert dn.GRR(epsilon=np.float64(1)).bind(feature(3)) == dn.GRR(epsilon=1).bind(feature(3))
+
+
 def test_the_papers_example() -> None:
     protocol = dn.RandomizedResponse(p=0.1, q=0.8)
     assert protocol.integers == {"p": 6554, "q": 52428}
@@ -171,7 +187,8 @@ def test_then_composes_exactly() -> None:
     assert both.q == q * q2 + (1 - q) * p2
     assert isinstance(both.p, Fraction)
     three = dn.RandomizedResponse(epsilon=1.0)
-    assert both.then(three.channel) == one.channel.then(two.then(three))
+    assert both.then(three) == both.then(three.channel) == one.then(two.then(three))
+    assert isinstance(both.then(three).p, Fraction)
     assert both.epsilon <= min(one.epsilon, two.epsilon)
     assert both != two.then(one)  # order matters
 
@@ -197,9 +214,9 @@ def test_buckets_are_the_best_whole_number() -> None:
 def test_best_protocol_has_the_least_total_variance(m: int) -> None:
     for epsilon in EPSILONS:
         chosen = best(feature(m), epsilon)
-        names = ["LH"] + ["GRR"] * (epsilon > 0.1 or m < 4096) + ["SUE", "OUE"] * (m <= MOST_UNARY)
+        names = ["LH"] + ["GRR"] * (epsilon > 0.1 or m < 4096) + ["SUE", "OUE"] * (m <= 128)
         everything = [asked(name, epsilon, m).total_variance for name in names]
-        assert chosen.total_variance <= TIE * min(everything)
+        assert chosen.total_variance <= 1.01 * min(everything)
 
 
 def test_ties_go_to_grr_then_to_unary_encoding() -> None:
@@ -208,6 +225,13 @@ def test_ties_go_to_grr_then_to_unary_encoding() -> None:
     assert isinstance(best(feature(128), 1.0), dn.UnaryEncoding)
     assert isinstance(best(feature(129), 1.0), dn.LocalHashing)
     assert isinstance(best(feature(1), 1.0), dn.RandomizedResponse)
+    # Local hashing is 0.7 % better here, which is a tie, and unary encoding 2 % worse than GRR, which is not.
+    unary, hashed = (asked(name, 2.5, 32).total_variance for name in ("OUE", "LH"))
+    assert 1.005 < unary / hashed < 1.01
+    assert isinstance(best(feature(32), 2.5), dn.UnaryEncoding)
+    for m in range(3, 60):
+        grr, unary = (asked(name, 1.0, m).total_variance for name in ("GRR", "OUE"))
+        assert isinstance(best(feature(m), 1.0), dn.GRR) == (grr <= 1.01 * unary)
 
 
 def test_epsilon_outside_a_plan_is_what_was_asked() -> None:
@@ -234,6 +258,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "flag by GRR": (lambda: dn.GRR(epsilon=1).bind(feature(1)), "'f' is a flag"),
     "p of an unbound GRR": (lambda: dn.GRR(epsilon=1).p, "does not know its feature yet"),
     "likelihood of an unbound": (lambda: dn.UnaryEncoding(p=0.1, q=0.5).likelihood([1]), "not know its feature"),
+    "ratio of an unbound GRR": (lambda: dn.GRR(epsilon=1).ratio, "does not know its feature yet"),
+    "noise of no code": (lambda: dn.RandomizedResponse(epsilon=1).noise(2), "a code here is below 2; found 2"),
+    "likelihood of other bits": (
+        lambda: dn.RandomizedResponse(epsilon=1).likelihood([1, 0, 1]),
+        r"must have 1 bits in its last axis; found shape \(3,\)",
+    ),
+    "then by unary encoding": (
+        lambda: dn.RandomizedResponse(epsilon=1).then(dn.UnaryEncoding(p=0.1, q=0.5)),
+        "only randomized responses compose; found UnaryEncoding",
+    ),
     "bound to another": (lambda: dn.GRR(epsilon=1).bind(feature(3)).bind(feature(4)), "made for 3 values; 'f' has 4"),
 }
 

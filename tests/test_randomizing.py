@@ -1,5 +1,8 @@
 """Client and bulk code: every one of the 65 536 draws, the same bytes for the same draws, and planted bugs caught."""
 
+import ast
+import io
+import itertools
 import json
 import os
 import struct
@@ -8,11 +11,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import deniable as dn
 from deniable import client, perturb
@@ -27,124 +32,231 @@ from .situations import PLANS, values
 every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 ALL = np.arange(65536, dtype=np.uint16)
 
-# -- all 65 536 draws -------------------------------------------------------------------------------------------------
+# -- all 65 536 draws --------------------------------------------------------------------------------------------------
+#
+# For every feature of every plan, through the client's whole `report_from` and the bulk code's whole `randomize_codes`:
+# the share of draws that give each outcome is exactly its numerator.
 
-BitPlanes = Callable[..., npt.NDArray[np.uint8]]
-Keep = Callable[..., npt.NDArray[np.int16]]
-
-
-def check_bits_of_all_draws(bit_planes: BitPlanes, columns: range, p: int, q: int) -> None:
-    """For every code, each column's bit is 1 for exactly its numerator of the 65 536 draws."""
-    for code in {0, 1, columns[-1]}:
-        codes = np.full(65536, code, np.int16)
-        planes = bit_planes(codes, columns, p, q, lambda count: ALL[:count])
-        ones = np.unpackbits(planes, axis=1, bitorder="little").sum(axis=1)
-        assert ones.tolist() == [q if column == code else p for column in columns]
+Perturbed = Callable[[dn.Plan, int, list[np.ndarray]], np.ndarray]  # plan of one feature, code, draws of each step
 
 
-def check_outcomes_of_all_draws(keep_or_uniform: Keep, keep: int, n: int) -> None:
-    """The coin keeps for exactly `keep` draws, and draws that are not rejected are spread evenly over the outcomes."""
-    share = 65536 // n
-    for code in {0, n - 1}:
-        codes = np.full(65536, code, np.int16)
-        other = np.uint16(share * ((code + 1) % n))  # the uniform draw that gives the next code
-        coins = iter([ALL, np.full(65536, other)])
-        shown = keep_or_uniform(codes, keep, n, lambda _: next(coins))
-        assert (shown == code).sum() == keep
-        rest = iter([np.full(65536, 65535, np.uint16), ALL, np.zeros(65536 - share * n, np.uint16)])
-        shown = keep_or_uniform(codes, keep, n, lambda _: next(rest))
-        expected = np.full(n, share)
-        expected[0] += 65536 - share * n  # those rejected were given 0 at the second try
-        assert np.bincount(shown, minlength=n).tolist() == expected.tolist()
+def single(plan: dn.Plan, name: str) -> dn.Plan:
+    """The plan of one feature alone."""
+    feature = plan.schema[name]
+    alone = dn.Flag(feature.name) if isinstance(feature, dn.Flag) else feature
+    return dn.Plan(dn.Schema([alone]), {name: plan[name]})
 
 
-@every_plan
+def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
+    """What the client shows: a row of bits, or of one outcome, for each set of draws. After a rejection comes 0."""
+    document = json.loads(plan.to_json())
+    (feature,) = document["features"]
+    answer = feature["values"][code] if "values" in feature else bool(code)
+    record = {feature["name"]: answer}
+    bits = isinstance(plan.protocols[0], BitByBit)
+    reports = []
+    for draws in zip(*(step.tolist() for step in steps), strict=True):
+        stream = b"".join(struct.pack("<H", draw) for draw in draws) + bytes(2)
+        if isinstance(plan.protocols[0], dn.LocalHashing):
+            stream = bytes(16) + stream  # a hash that sends everything to bucket 0
+        source = io.BytesIO(stream).read
+        reports.append(int.from_bytes(client.report_from(source, record, document), "little"))
+    if bits:
+        return np.array([[report >> place & 1 for place in range(len(steps))] for report in reports])
+    return (
+        np.array(reports)[:, None]
+        if not isinstance(plan.protocols[0], dn.LocalHashing)
+        else (np.array([report >> 128 for report in reports])[:, None])
+    )
+
+
+def by_bulk(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
+    """The same from the bulk code."""
+    count = len(steps[0])
+    hashing = isinstance(plan.protocols[0], dn.LocalHashing)
+    given = iter([*[np.zeros(2 * count, np.uint16)] * (4 * hashing), *steps])
+    later = itertools.repeat(None)
+
+    def draws(size: int) -> np.ndarray:
+        step = next(given, next(later))
+        return np.zeros(size, np.uint16) if step is None else step.copy()
+
+    table = randomize_codes([np.full(count, code, np.int16)], plan, draws).table
+    if isinstance(plan.protocols[0], BitByBit):
+        return np.column_stack([column.to_numpy() for column in table.columns])
+    column = table.columns[-1].combine_chunks()
+    return (column if hashing else column.indices).to_numpy()[:, None]
+
+
+def check_all_draws(plan: dn.Plan, perturbed: Perturbed) -> None:
+    """Each outcome comes from exactly as many of the 65 536 draws as its numerator says."""
+    (feature,), (protocol,) = plan.schema, plan.protocols
+    codes = {0, 1} if isinstance(feature, dn.Flag) else {0, feature.levels - 1}
+    for code in codes:
+        if isinstance(protocol, BitByBit):
+            ones = perturbed(plan, code, [ALL] * protocol.columns).sum(axis=0)
+            p, q = protocol.integers.values()
+            assert ones.tolist() == [q if column == code else p for column in feature.columns]
+        elif isinstance(protocol, KeepOrUniform):
+            n, keep = protocol.outcomes, protocol.keep
+            share = 65536 // n
+            true = 0 if isinstance(protocol, dn.LocalHashing) else code
+            other = np.full(65536, share * ((true + 1) % n), np.uint16)  # the uniform draw that gives the next outcome
+            shown = perturbed(plan, code, [ALL, other])[:, 0]
+            assert (shown == true).sum() == keep
+            assert (shown == (true + 1) % n).sum() == 65536 - keep
+            shown = perturbed(plan, code, [np.full(65536, 65535, np.uint16), ALL])[:, 0]
+            expected = np.full(n, share)
+            expected[0] += 65536 - share * n  # those rejected are given 0 at the second try
+            assert np.bincount(shown, minlength=n).tolist() == expected.tolist()
+
+
+SINGLES = {
+    f"{title}: {name}": single(plan, name)
+    for title, plan in PLANS.items()
+    for name in plan.schema.names
+    if not isinstance(plan[name], dn.Public)
+}
+
+
+@pytest.mark.parametrize("plan", SINGLES.values(), ids=SINGLES.keys())
 def test_all_draws_through_the_bulk_code(plan: dn.Plan) -> None:
-    for feature, protocol in plan:
-        match protocol:
-            case BitByBit():
-                check_bits_of_all_draws(perturb.bit_planes, feature.columns, *protocol.integers.values())
-            case KeepOrUniform():
-                check_outcomes_of_all_draws(perturb.keep_or_uniform, protocol.keep, protocol.outcomes)
+    check_all_draws(plan, by_bulk)
 
 
-def client_planes(codes: Any, columns: range, p: int, q: int, draws: Any) -> npt.NDArray[np.uint8]:
-    """The client's bits for many records, in the bulk code's form."""
-    feature: dict[str, Any] = {"protocol": {"p": p, "q": q}}
-    if len(columns) > 1:
-        feature["values"] = values(len(columns))
-    perturbed = client.PERTURB["unary encoding"]
-    table = []
-    for code, draw in zip(codes.tolist(), draws(len(codes)).tolist(), strict=True):
-        field, width = perturbed(code, feature, lambda count, draw=draw: struct.pack("<H", draw) * (count // 2))
-        assert width == len(columns)
-        table.append([field >> place & 1 for place in range(width)])
-    return np.packbits(np.array(table, np.uint8).T, axis=1, bitorder="little")
+@pytest.mark.parametrize(
+    "plan", [pytest.param(plan, id=title) for title, plan in SINGLES.items() if plan.protocols[0].columns <= 40]
+)
+def test_all_draws_through_the_client(plan: dn.Plan) -> None:
+    check_all_draws(plan, by_client)
 
 
-def client_keep(codes: Any, keep: int, n: int, draws: Any) -> npt.NDArray[np.int16]:
-    """The client's GRR for many records, in the bulk code's form. A rejected draw is followed by 0."""
-    feature = {"protocol": {"keep": keep}, "values": values(n)}
-    coins, others = draws(len(codes)).tolist(), draws(len(codes)).tolist()
-    shown = []
-    for code, coin, other in zip(codes.tolist(), coins, others, strict=True):
-        stream = iter([coin, other, 0])
-        field, _ = client.PERTURB["GRR"](code, feature, lambda _, stream=stream: struct.pack("<H", next(stream)))
-        shown.append(field)
-    return np.array(shown, np.int16)
+# -- planted bugs ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("m", "p", "q"), [(1, 6554, 52428), (1, 1, 65535), (3, 17628, 32768)])
-def test_all_draws_through_the_client_bits(m: int, p: int, q: int) -> None:
-    check_bits_of_all_draws(client_planes, range(1, 2) if m == 1 else range(m), p, q)
+def off_by_one(key: str) -> Callable[[Any], Any]:
+    """A client's or a bulk function's threshold raised by one, wherever it comes from."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        read, bulk = dict(client.PERTURB), (perturb.bit_planes, perturb.keep_or_uniform)
+
+        def raised(name: str) -> Any:
+            def planted(code: int, feature: Any, source: Any) -> Any:
+                protocol = feature["protocol"]
+                bad = protocol | ({key: protocol[key] + 1} if key in protocol else {})
+                return read[name](code, feature | {"protocol": bad}, source)
+
+            return planted
+
+        monkeypatch.setattr(client, "PERTURB", {name: raised(name) for name in read})
+        planes, keep = bulk
+        at = {"p": (1, 0), "q": (0, 1)}.get(key, (0, 0))
+        monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(c, v, p + at[0], q + at[1], d))
+        monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: keep(c, k + (key == "keep"), n, d))
+
+    return plant
 
 
-@pytest.mark.parametrize(("n", "keep"), [(2, 1), (5, 20000), (4096, 65535)])
-def test_all_draws_through_the_client_coin(n: int, keep: int) -> None:
-    check_outcomes_of_all_draws(client_keep, keep, n)
+def plant_inclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`draw <= threshold` for `draw < threshold`."""
+    draws = client._draws
+    monkeypatch.setattr(client, "_draws", lambda source, count: tuple(max(d, 1) - 1 for d in draws(source, count)))
+    planes, keep = perturb.bit_planes, perturb.keep_or_uniform
+    less = lambda d: lambda n: np.maximum(d(n), 1) - 1  # noqa: E731
+    monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(c, v, p, q, less(d)))
+    monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: keep(c, k, n, less(d)))
 
 
-def unrandomized(codes: Any, columns: range, p: int, q: int, draws: Any) -> npt.NDArray[np.uint8]:
-    planes = perturb.bit_planes(codes, columns, p, q, draws)
-    planes[-1] = np.packbits(codes == columns[-1], bitorder="little")
-    return planes
+def plant_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true value randomized as a false one, and a false one as true."""
+    read = dict(client.PERTURB)
+
+    def swapped(name: str) -> Any:
+        def planted(code: int, feature: Any, source: Any) -> Any:
+            p = feature["protocol"]
+            return read[name](code, feature | {"protocol": p | {"p": p["q"], "q": p["p"]} if "p" in p else p}, source)
+
+        return planted
+
+    monkeypatch.setattr(client, "PERTURB", {name: swapped(name) for name in read})
+    planes = perturb.bit_planes
+    monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(1 - c, v, p, q, d))
 
 
-PLANTED_IN_BITS: dict[str, BitPlanes] = {
-    "p off by one": lambda c, v, p, q, d: perturb.bit_planes(c, v, p + 1, q, d),
-    "q off by one": lambda c, v, p, q, d: perturb.bit_planes(c, v, p, q - 1, d),
-    "draw <= p": lambda c, v, p, q, d: perturb.bit_planes(c, v, p, q, lambda n: np.maximum(d(n), 1) - 1),
-    "p and q swapped": lambda c, v, p, q, d: perturb.bit_planes(1 - c, v, p, q, d),
-    "complement": lambda c, v, p, q, d: ~perturb.bit_planes(c, v, p, q, d),
-    "one bit left unrandomized": unrandomized,
-    "client, p and q swapped": lambda c, v, p, q, d: client_planes(c, v, q, p, d),
-    "client, p off by one": lambda c, v, p, q, d: client_planes(c, v, p - 1, q, d),
+def plant_unrandomized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bit, or the coin, left out: the truth is shown."""
+    read = dict(client.PERTURB)
+
+    def bare(name: str) -> Any:
+        def planted(code: int, feature: Any, source: Any) -> Any:
+            field, width = read[name](code, feature, source)
+            if "keep" in feature["protocol"]:
+                return (0 if width > 128 else code), width
+            truth = code == (width - 1 if "values" in feature else 1)
+            return field & ~(1 << width - 1) | truth << width - 1, width
+
+        return planted
+
+    monkeypatch.setattr(client, "PERTURB", {name: bare(name) for name in read})
+    planes, keep = perturb.bit_planes, perturb.keep_or_uniform
+
+    def bare_planes(codes: Any, columns: range, p: int, q: int, draws: Any) -> Any:
+        out = planes(codes, columns, p, q, draws)
+        out[-1] = np.packbits(codes == columns[-1], bitorder="little")
+        return out
+
+    monkeypatch.setattr(perturb, "bit_planes", bare_planes)
+    monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: (keep(c, k, n, d), c)[1])
+
+
+def plant_unrejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A uniform value by remainder, nothing drawn again: the first values get more than their share."""
+    monkeypatch.setattr(client, "_uniform", lambda m, source: client._draws(source, 1)[0] % m)
+    monkeypatch.setattr(perturb, "_uniform", lambda count, m, draws: (draws(count) % m).astype(np.int16))
+
+
+RR, UE, GRR_7, HASHED = (
+    single(MIXED_7, name)
+    for MIXED_7 in [
+        dn.Plan(
+            dn.Schema([dn.Flag("rr"), *(dn.Choice(name, values(7)) for name in ("ue", "grr", "lh"))]),
+            {
+                "rr": dn.RandomizedResponse(p=0.1, q=0.8),
+                "ue": dn.UnaryEncoding(p=0.2, q=0.7),
+                "grr": dn.GRR(epsilon=1.0),
+                "lh": dn.LocalHashing(epsilon=1.0, buckets=7),
+            },
+        )
+    ]
+    for name in ("rr", "ue", "grr", "lh")
+)
+BITS, COINS = (("rr", RR), ("ue", UE)), (("grr", GRR_7), ("lh", HASHED))
+PLANTED = {
+    "p off by one": (off_by_one("p"), BITS),
+    "q off by one": (off_by_one("q"), BITS),
+    "keep off by one": (off_by_one("keep"), COINS),
+    "threshold inclusive": (plant_inclusive, (*BITS, *COINS)),
+    "p and q swapped": (plant_swapped, BITS),
+    "left unrandomized": (plant_unrandomized, (*BITS, *COINS)),
+    "nothing drawn again": (plant_unrejected, COINS),
 }
 
 
-@pytest.mark.parametrize("planted", PLANTED_IN_BITS.values(), ids=PLANTED_IN_BITS.keys())
-@pytest.mark.parametrize("columns", [range(1, 2), range(2)], ids=["flag", "choice"])
-def test_planted_bugs_in_bits_are_caught(planted: BitPlanes, columns: range) -> None:
-    check_bits_of_all_draws(perturb.bit_planes, columns, 6554, 52428)
+@pytest.mark.parametrize("perturbed", [by_client, by_bulk])
+@pytest.mark.parametrize(
+    ("plant", "plan"),
+    [
+        pytest.param(plant, plan, id=f"{title}, {kind}")
+        for title, (plant, plans) in PLANTED.items()
+        for kind, plan in plans
+    ],
+)
+def test_planted_bugs_are_caught(
+    plant: Any, plan: dn.Plan, perturbed: Perturbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
     with pytest.raises(AssertionError):
-        check_bits_of_all_draws(planted, columns, 6554, 52428)
-
-
-PLANTED_IN_COIN: dict[str, Keep] = {
-    "coin off by one": lambda c, k, n, d: perturb.keep_or_uniform(c, k + 1, n, d),
-    "always kept": lambda c, _k, n, d: (perturb.keep_or_uniform(c, 1, n, d), c)[1],
-    "never rejected": lambda c, k, n, d: np.where(d(len(c)) < k, c, (d(len(c)) % n).astype(np.int16)),
-    "one outcome forgotten": lambda c, k, n, d: np.where(
-        d(len(c)) < k, c, np.minimum(d(len(c)) // (65536 // n), n - 2)
-    ),
-}
-
-
-@pytest.mark.parametrize("planted", PLANTED_IN_COIN.values(), ids=PLANTED_IN_COIN.keys())
-def test_planted_bugs_in_the_coin_are_caught(planted: Keep) -> None:
-    check_outcomes_of_all_draws(perturb.keep_or_uniform, 20000, 7)
-    with pytest.raises((AssertionError, StopIteration)):
-        check_outcomes_of_all_draws(planted, 20000, 7)
+        check_all_draws(plan, perturbed)
 
 
 # -- local hashing ----------------------------------------------------------------------------------------------------
@@ -217,7 +329,7 @@ def test_the_same_draws_give_the_same_bytes(plan: dn.Plan, count: int) -> None:
 
 
 def test_vectors_are_what_the_client_gives() -> None:
-    kept = json.loads(PATH.read_text())
+    kept = json.loads(PATH.read_text(encoding="utf-8"))
     assert kept == json.loads(json.dumps(vectors()))
     for case in kept:
         plan = dn.Plan.from_json(json.dumps(case["plan"]))
@@ -231,7 +343,7 @@ def test_vectors_are_what_the_client_gives() -> None:
 
 
 def test_vectors_hold_rejections_of_every_kind() -> None:
-    kept = json.loads(PATH.read_text())[-1]["records"]
+    kept = json.loads(PATH.read_text(encoding="utf-8"))[-1]["records"]
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["grr"][1:])
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["hash"][:4])
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["hash"][5:])
@@ -283,6 +395,23 @@ def test_without_the_systems_randomness_everything_raises(failure: Exception, mo
         dn.randomize({"a": [True]}, PLANS["one flag"])
 
 
+def test_secure_draws_are_aes_256_in_counter_mode_under_the_systems_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keystream of a known key is what the block cipher gives for counters, computed block by block."""
+    asked: list[bytes] = []
+
+    def counted(count: int) -> bytes:
+        asked.append(bytes(range(len(asked), len(asked) + count)))
+        return asked[-1]
+
+    monkeypatch.setattr(os, "urandom", counted)
+    drawn = secure()(1000).tobytes()
+    assert [len(given) for given in asked] == [32, 16]
+    key, start = asked[0], int.from_bytes(asked[1], "big")
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    blocks = [block.update((start + k).to_bytes(16, "big")) for k in range(125)]
+    assert drawn == b"".join(blocks)
+
+
 def test_secure_draws_are_keyed_afresh_and_run_on() -> None:
     one, two = secure(), secure()
     first, second, other = one(1000), one(1000), two(1000)
@@ -331,3 +460,79 @@ def test_importing_the_client_loads_the_standard_library_alone() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {name.split(".")[0] for name in loaded} - {"deniable"} - set(sys.stdlib_module_names)
     assert {name for name in loaded if name.startswith("deniable")} == {"deniable", "deniable.client"}
+    assert not {"random", "secrets", "numpy", "time"} & set(loaded)  # there is no other generator to fall back on
+    source = Path(client.__file__).read_text(encoding="utf-8")
+    imported = {
+        alias.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert "random" not in imported
+    assert source.count("urandom") == 1
+
+
+def test_vectors_catch_wrong_clients() -> None:
+    """Each of these clients, wrong in one place, gives another report for some vector."""
+    wrong: dict[str, Any] = {
+        "thresholds inclusive": plant_inclusive,
+        "p off by one": off_by_one("p"),
+        "q off by one": off_by_one("q"),
+        "keep off by one": off_by_one("keep"),
+        "widths of m": lambda patch: patch.setattr(
+            client,
+            "_keep_or_uniform",
+            lambda c, k, m, s, right=client._keep_or_uniform: (right(c, k, m, s)[0], m.bit_length()),
+        ),
+        "prime off by one": lambda patch: patch.setattr(client, "PRIME", client.PRIME + 1),
+        "edges closed on the right": lambda patch: patch.setattr(
+            client.bisect, "bisect_right", client.bisect.bisect_left
+        ),
+        "remainder": lambda patch: patch.setattr(
+            client, "_uniform", lambda m, s, right=client._uniform: right(m, s) ^ 1
+        ),
+    }
+    kept = json.loads(PATH.read_text(encoding="utf-8"))
+    assert reports_of(kept) == [record["report"] for case in kept for record in case["records"]]
+    for title, plant in wrong.items():
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            assert reports_of(kept) != [record["report"] for case in kept for record in case["records"]], title
+
+
+def reports_of(cases: Any) -> list[str]:
+    found = []
+    for case in cases:
+        for record in case["records"]:
+            source = client_source(case["plan"], record["draws"])
+            try:
+                found.append(client.report_from(source, record["answers"], case["plan"]).hex())
+            except (AssertionError, ValueError, OverflowError):
+                found.append("failed")
+    return found
+
+
+def test_reports_worked_out_by_hand() -> None:
+    """One report of each protocol, from the words of docs/report-format.md and a pencil."""
+
+    def sent(feature: dn.Flag | dn.Choice, protocol: Any, answer: Any, stream: str) -> str:
+        document = json.loads(dn.Plan(dn.Schema([feature]), {"x": protocol}).to_json())
+        return client.report_from(io.BytesIO(bytes.fromhex(stream)).read, {"x": answer}, document).hex()
+
+    flag, choice = dn.Flag("x"), dn.Choice("x", values(5))
+    rr = dn.RandomizedResponse(p=0.25, q=0.5)  # 16384 = 0x4000 and 32768 = 0x8000
+    assert [sent(flag, rr, True, draw) for draw in ("ff7f", "0080")] == ["01", "00"]
+    assert [sent(flag, rr, False, draw) for draw in ("ff3f", "0040")] == ["01", "00"]
+    ue = dn.UnaryEncoding(p=0.25, q=0.5)
+    assert sent(choice, ue, "v1", "ff3f ff7f 0040 0000 ffff") == "0b"  # bits 0, 1 and 3
+    # share = 13107 = 0x3333; 65535 is drawn again, 2 * 13107 = 26214 = 0x6666 is the first draw of index 2
+    grr = dn.GRR(epsilon=1.0).bind(choice)
+    keep = struct.pack("<H", grr.keep).hex()
+    assert sent(choice, grr, "v4", f"{keep} ffff 6666") == "02"
+    assert sent(choice, grr, "v4", f"{struct.pack('<H', grr.keep - 1).hex()} ffff 6666") == "04"
+    # h = 1 + 2 * 3 + 0 * 9 + 1 * 27 = 34 at x = 3, bucket floor(34 * 4 / P) = 0; then bucket 3 from a draw of 0xc000
+    lh = dn.LocalHashing(epsilon=1.0, buckets=4)
+    seed = "01000000 02000000 00000000 01000000"
+    assert sent(choice, lh, "v3", f"{seed} 0000 00c0") == seed.replace(" ", "") + "00"
+    assert sent(choice, lh, "v3", f"{seed} ffff 00c0") == seed.replace(" ", "") + "03"
+    assert sent(choice, dn.Public(), "v3", "") == "03"

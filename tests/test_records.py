@@ -91,6 +91,7 @@ def changed(name: str, row: int, value: Any) -> dict[str, list[Any]]:
 BAD_ANSWERS: dict[str, tuple[str, Any, str]] = {
     "unknown value": ("age", "Old", "'Old' is not one of its values 'young', 'old'"),
     "unknown number": ("children", 3, "3(.0)? is not one of its values '0', '1', '2.5'"),
+    "empty text": ("age", "", r"no answer \(null\)"),
     "null": ("age", None, r"no answer \(null\); leave the record out, or list a value such as 'no answer'"),
     "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice"),
     "nan": ("income", math.nan, r"no answer \(null\)"),
@@ -99,6 +100,10 @@ BAD_ANSWERS: dict[str, tuple[str, Any, str]] = {
     "truth for a choice": ("age", True, "takes text or a number; found True"),
     "list for a choice": ("age", ["old"], r"takes text or a number; found \['old'\] \(list\)"),
     "date for a choice": ("age", pd.Timestamp("2026-01-01"), "takes text or a number"),
+    "array for a choice": ("age", np.zeros(2), r"takes text or a number; found array"),
+    "a number beyond all floats": ("income", 10**400, "takes text or a number; found 1000"),
+    "digits of another script": ("income", "٣", "takes a number; found '٣'"),
+    "digits with underscores": ("income", "1_0", "takes a number; found '1_0'"),
     "below the ranges": ("income", -1, "-1 is outside its ranges, 0 to 20"),
     "above the ranges": ("income", 20.5, "20.5 is outside its ranges, 0 to 20"),
     "word for a number": ("income", "much", "takes a number; found 'much'"),
@@ -140,6 +145,16 @@ BAD_FRAMES: dict[str, tuple[Any, str]] = {
     "text": (COLUMNS | {"age": "old"}, "must be a sequence of answers, one per record; found 'old'"),
     "a list of lists": ([[True, "old"]], r"row 0 is not a record such as .*found \[True"),
     "a number": (3, "dataframe, a mapping of columns or a list of dicts; found int"),
+    "a series": (pd.Series([1]), "dataframe, a mapping of columns or a list of dicts; found Series"),
+    "a set": (COLUMNS | {"age": {"old"}}, "must be a sequence of answers, one per record; found {'old'}"),
+    "a mapping": (COLUMNS | {"age": {"old": 1}}, "must be a sequence of answers, one per record"),
+    "columns twice": (
+        pd.DataFrame([[True, "old", "old"]], columns=["smoker", "age", "age"]),
+        "dataframe, .*found DataFrame: Expected unique column names",
+    ),
+    "numbered columns": (pd.DataFrame([[True, "old"]]), "column 'smoker' is missing"),
+    "reports": (dn.randomize(COLUMNS, PLAN), "randomized already"),
+    "reports as a table": (dn.randomize(COLUMNS, PLAN).table, "randomized already"),
     "a string": ("answers.csv", "found str"),
 }
 
@@ -166,9 +181,34 @@ def test_numbers_are_written_one_way() -> None:
     assert [client.number_text(number) for number in numbers] == [
         "3", "3", "0", "2.5", "10000000000000000000000", "0.1", "inf", "0.5", "0.5",
     ]  # fmt: skip
-    assert client.encode({"name": "x", "values": ["1", "2"]}, np.int64(2)) == 1
-    with pytest.raises(dn.AnswerError, match="takes text or a number; found Decimal"):
-        client.encode({"name": "x", "values": ["1", "2"]}, Decimal(1))
+    for two in (np.int64(2), 2.0, Decimal("2.0"), Fraction(2), "2"):
+        assert client.encode({"name": "x", "values": ["1", "2"]}, two) == 1
+    for strange in (1j, pd.NaT, Decimal("sNaN")):
+        with pytest.raises(dn.AnswerError, match="takes text or a number; found"):
+            client.encode({"name": "x", "values": ["1", "2"]}, strange)
+    decimals = pa.array([Decimal("0.00"), Decimal("12.50")])
+    assert records.encode(SCHEMA["income"].to_json(), decimals).tolist() == [0, 1]
+
+
+def test_text_numbers_in_a_column_of_ranges_are_read_at_once_or_one_by_one() -> None:
+    feature = SCHEMA["income"].to_json()
+    numbers = [f"{x / 7:.6f}" for x in range(100)]
+    assert records.encode(feature, pa.array(numbers)).tolist() == [client.encode(feature, x) for x in numbers]
+    mixed = [*numbers, "10 to 20", "0 to under 10"]
+    assert records.encode(feature, pa.array(mixed)).tolist() == [client.encode(feature, x) for x in mixed]
+
+
+@pytest.mark.parametrize(("column", "row"), [(["odd", None, "old"], 0), (["old", None, "odd"], 1)])
+def test_the_first_bad_row_is_the_one_named(column: list[Any], row: int) -> None:
+    with pytest.raises(dn.AnswerError, match=f"^row {row} "):
+        dn.randomize(COLUMNS | {"age": column}, PLAN)
+
+
+def test_a_record_and_a_plan_must_be_what_they_are() -> None:
+    with pytest.raises(dn.AnswerError, match="a record is a mapping such as .*; found None"):
+        client.report(None, PLAN.to_json())
+    with pytest.raises(dn.PlanError, match="randomize needs a Plan, as Plan.load gives it; found 'plan.json'"):
+        dn.randomize(COLUMNS, "plan.json")
 
 
 def test_long_lists_of_values_are_cut_in_errors() -> None:

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from deniable.layout import report_bytes
 from deniable.reports import PLAN_KEY, write
 
 from .scripted import some_records
-from .situations import PLANS
+from .situations import PLANS, values
 
 every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 MIXED = PLANS["everything mixed"]
@@ -59,19 +60,26 @@ def test_reports_speak_arrow() -> None:
     reports = some_reports(MIXED)
     assert pl.DataFrame(reports).height == 100
     assert pa.table(reports) == reports.table
+    assert pa.table(reports).schema.metadata[PLAN_KEY] == MIXED.to_json().encode()  # the plan travels along
+    assert reports != 3
     assert "100 respondents" in repr(reports)
 
 
-@pytest.mark.parametrize("rewrite", ["polars", "plain strings", "other dictionary", "reordered"])
+@pytest.mark.parametrize("rewrite", ["polars", "pandas", "plain strings", "views", "other dictionary", "reordered"])
 def test_a_file_rewritten_by_another_program_is_read(rewrite: str, tmp_path: Path) -> None:
     reports = some_reports(MIXED)
     table = reports.table
     match rewrite:
         case "polars":
             table = pl.from_arrow(table).to_arrow()
-            table = table.set_column(table.column_names.index("hash: seed"), "hash: seed", reports.table["hash: seed"])
+            assert table.schema.field("hash: seed").type == pa.large_binary()
+        case "pandas":
+            table = pa.Table.from_pandas(table.to_pandas())
+            assert table.schema.field("hash: seed").type == pa.binary()
         case "plain strings":
             table = table.set_column(1, "grr", table["grr"].cast(pa.large_string()))
+        case "views":
+            table = table.set_column(1, "grr", table["grr"].cast(pa.string()).cast(pa.string_view()))
         case "other dictionary":
             table = table.set_column(1, "grr", table["grr"].cast(pa.string()).dictionary_encode())
         case "reordered":
@@ -88,6 +96,19 @@ def with_column(name: str, column: Any) -> dn.Reports:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "column missing": (lambda: dn.Reports(MIXED, some_reports(MIXED, 3).table.drop("grr")), "'grr' is missing"),
+    "not a table": (lambda: dn.Reports(MIXED, {"grr": []}), "a Plan and a table; found Plan, dict"),
+    "no plan": (lambda: dn.Reports("plan", some_reports(MIXED, 3).table), "a Plan and a table; found str, Table"),
+    "column twice": (
+        lambda: dn.Reports(MIXED, pa.table([[1], [2]], ["a", "a"])),
+        "two columns of one name",
+    ),
+    "seeds of 15 bytes": (
+        lambda: with_column("hash: seed", pa.array([b"x" * 15] * 3)),
+        "report 0 .*a seed has 16 bytes",
+    ),
+    "reports not bytes": (lambda: dn.Reports.from_bytes(["a"], MIXED), "report 0 .*must be bytes; found 'a'"),
+    "bytes, not a list": (lambda: dn.Reports.from_bytes(b"ab", MIXED), "report 0 .*must be bytes; found 97"),
+    "arguments swapped": (lambda: dn.Reports.from_bytes(MIXED, []), r"need the plan they were made by; found \[\]"),
     "null bit": (lambda: with_column("flag", pa.array([True, None, False])), "'flag' of the reports has nulls"),
     "null value": (lambda: with_column("grr", pa.array(["v1", None, "v1"])), "'grr' of the reports has nulls"),
     "bits as numbers": (lambda: with_column("flag", pa.array([1, 0, 1])), "must be bool; found int64"),
@@ -121,8 +142,10 @@ def test_what_is_refused(make: Any, message: str, tmp_path: Path, monkeypatch: p
 
 def test_bad_files_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
-    with pytest.raises(dn.ReportError, match=r"r.parquet: cannot be read"):
+    with pytest.raises(dn.ReportError, match=r"r.parquet: no such file"):
         dn.Reports.load(path)
+    with pytest.raises(dn.ReportError, match="is a folder, not a file"):
+        dn.Reports.load(tmp_path)
     path.write_bytes(b"PAR1 nothing")
     with pytest.raises(dn.ReportError, match=r"r.parquet: cannot be read as Parquet"):
         dn.Reports.load(path)
@@ -137,6 +160,54 @@ def test_bad_files_are_refused_by_name(tmp_path: Path) -> None:
     pq.write_table(forged, path)
     with pytest.raises(dn.ReportError, match=r"r.parquet: the plan was changed after it was made"):
         dn.Reports.load(path)
+
+
+def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for target, message in {
+        "pipe": "it is there, and it is not an ordinary file",
+        "folder": "not an ordinary file",
+        "none/r.parquet": "there is no folder .*none",
+    }.items():
+        with pytest.raises(dn.DeniableError, match=f"{target}: cannot be written: .*{message}"):
+            some_reports(MIXED, 3).save(tmp_path / target)
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "folder"}
+
+
+def test_links_are_followed_and_permissions_kept(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.parquet", tmp_path / "link.parquet"
+    some_reports(MIXED, 3).save(real)
+    real.chmod(0o600)
+    link.symlink_to(real)
+    some_reports(MIXED, 5).save(link)
+    assert link.is_symlink()
+    assert len(dn.Reports.load(real)) == 5
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_rename_comes_last_and_is_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.parquet"
+    some_reports(MIXED, 3).save(path)
+    before = path.read_bytes()
+
+    def fails(source: Path, target: Path) -> None:
+        assert pq.read_table(source).num_rows == 7  # it is whole by now
+        assert Path(target).read_bytes() == before
+        raise OSError("no more")
+
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(OSError, match="no more"):
+        some_reports(MIXED, 7).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_wide_tables_take_time_in_proportion() -> None:
+    """4096 columns of unary encoding: a million pairs of columns would show at once."""
+    plan = dn.Plan(dn.Schema([dn.Choice("a", values(4096))]), {"a": dn.UnaryEncoding.optimized(1.0)})
+    reports = dn.randomize({"a": ["v1"] * 10}, plan)
+    assert dn.Reports.from_bytes(reports.to_bytes(), plan) == reports
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,23 @@ from .situations import values
 REFUSED: dict[str, tuple[Any, str]] = {
     "no features": (lambda: dn.Schema([]), "at least one feature; found none"),
     "not a feature": (lambda: dn.Schema(["smoker"]), "found 'smoker'"),
-    "same name twice": (lambda: dn.Schema([dn.Flag("a"), dn.Choice("a", "xy")]), "list of texts; found the text 'xy'"),
+    "values as one text": (lambda: dn.Choice("a", "xy"), "values must be a list of texts; found 'xy'"),
+    "values none": (lambda: dn.Choice("a", None), "list of texts; found None"),
+    "flags none": (lambda: dn.Flags("a", None), "list of texts; found None"),
+    "edges none": (lambda: dn.Choice.bins("a", None), "edges must be a list of numbers; found None"),
+    "edges text": (lambda: dn.Choice.bins("a", "123"), "edges must be a list of numbers; found '123'"),
+    "edge beyond all floats": (lambda: dn.Choice.bins("a", [0, 1, 10**400]), "an edge must be a number; found 10000"),
+    "schema of none": (lambda: dn.Schema(None), "a list of Flag, Choice and Flags; found None"),
+    "edges fall, by hand": (lambda: dn.Choice("a", ["x", "y"], (2, 1, 0)), "edges must rise"),
+    "question not text": (lambda: dn.Flag("3: a", 3), "a question's name must be text; found 3"),
+    "like a column, deeper": (
+        lambda: dn.Schema([dn.Choice("a: b", ["x", "y"]), dn.Flag("a: b: x")]),
+        "'a: b: x' would be mistaken for a column of 'a: b'",
+    ),
+    "groups in each other": (
+        lambda: dn.Schema([dn.Flags("a", ["b: c"]), dn.Flags("a: b", ["d"])]),
+        "'a: b: c' would be mistaken for a column of 'a: b'",
+    ),
     "same name": (lambda: dn.Schema([dn.Flag("a"), dn.Choice("a", ["x", "y"])]), "found twice: 'a'"),
     "empty name": (lambda: dn.Flag(""), "must not be empty; found ''"),
     "blank name": (lambda: dn.Choice("  ", ["x", "y"]), "must not be empty; found '  '"),
@@ -58,6 +75,10 @@ def test_a_schema_is_its_features_in_order() -> None:
         schema["drugs"]
     with pytest.raises(dn.SchemaError, match="no feature 'sex'; there are 'smoker'"):
         schema["sex"]
+    with pytest.raises(dn.SchemaError, match=r"no feature \['age'\]"):
+        schema[["age"]]
+    assert "age" in schema
+    assert "drugs" not in schema
 
 
 def test_nouns_are_frozen() -> None:
@@ -116,6 +137,7 @@ BAD_FILES = {
     "unknown key": ("s.toml", "[[features]]\nname = 'a'\nvalue = 3", "unknown key 'value'"),
     "values not a list": ("s.toml", "[[features]]\nname = 'a'\nvalues = 'ab'", "values must be a list"),
     "two kinds": ("s.toml", "[[features]]\nname = 'a'\nflags = ['x']\nedges = [1, 2, 3]", "one or the other"),
+    "too deep": ("s.json", "[" * 100_000, "cannot be read"),
     "number for text": ("s.toml", "[[features]]\nname = 'a'\nvalues = [1, 2]", "must be text; found 1"),
 }
 
@@ -159,8 +181,11 @@ def test_from_frame_proposes_the_same_from_every_kind_of_frame(make: Any) -> Non
 def test_from_frame_reads_rows_and_categories() -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
     assert dn.Schema.from_frame(rows) == PROPOSED
-    frame = pd.DataFrame({"word": pd.Categorical(["b", "a"], categories=["b", "a", "never"])})
-    assert dn.Schema.from_frame(frame) == dn.Schema([dn.Choice("word", ["a", "b"])])
+    for ordered, proposed in ((False, ["a", "b"]), (True, ["b", "a", "never"])):
+        words = pd.Categorical(["b", "a"], categories=["b", "a", "never"], ordered=ordered)
+        assert dn.Schema.from_frame(pd.DataFrame({"word": words})) == dn.Schema([dn.Choice("word", proposed)])
+    assert dn.Schema.from_frame({"x": [0.0, -0.0, 3.5]}) == dn.Schema([dn.Choice("x", ["0", "3.5"])])
+    assert dn.Schema.from_frame({"x": [Decimal("1.50"), Decimal(2)]}) == dn.Schema([dn.Choice("x", ["1.5", "2"])])
 
 
 BAD_COLUMNS = {
@@ -169,6 +194,7 @@ BAD_COLUMNS = {
     "nulls": (["a", None], "has nulls; give them a value such as 'no answer'"),
     "nans": ([1.0, math.nan], "has nulls"),
     "lists": ([[1], [2]], "holds list"),
+    "nothing": (np.zeros(0), "holds nothing to propose"),
     "mixed": ([1, "a"], "mixes types"),
     "too many words": (values(5000), "needs 2 to 4096 values; found 5000"),
 }

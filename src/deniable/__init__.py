@@ -1,8 +1,9 @@
 """Joint answers, with honest error bars, from answers randomized on each respondent's own device.
 
-    schema -> protocols -> plan -> (client | reports)
+    schema -> protocols -> plan -> (client | reports) -> evidence -> counts
 
-Names are resolved when they are first used, so that `import deniable.client` needs the standard library alone.
+`client` stands alone, and the others agree with it: it is the first that they import. Names are resolved when they are
+first used, so that `import deniable.client` needs the standard library alone.
 """
 
 import importlib
@@ -16,13 +17,17 @@ _HOME = {
     "LocalHashing": "protocols", "Public": "protocols",
     "Plan": "plan",
     "Reports": "reports", "randomize": "reports",
+    "Counts": "counts", "count": "counting",
     "DeniableError": "errors", "SchemaError": "errors", "PlanError": "errors", "AnswerError": "errors",
-    "ReportError": "errors",
+    "ReportError": "errors", "CountError": "errors",
 }  # fmt: skip
 __all__ = [*_HOME]
 
 if TYPE_CHECKING:
+    from deniable.counting import count as count
+    from deniable.counts import Counts as Counts
     from deniable.errors import AnswerError as AnswerError
+    from deniable.errors import CountError as CountError
     from deniable.errors import DeniableError as DeniableError
     from deniable.errors import PlanError as PlanError
     from deniable.errors import ReportError as ReportError

@@ -5,8 +5,11 @@ Exit status 0, 1 (bad input, told in one line) or 2 (bad usage). Heavy imports w
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +24,38 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
     try:
-        arguments.run(arguments)
-        sys.stdout.flush()
+        with _stopped_by(signal.SIGTERM):
+            arguments.run(arguments)
+        if sys.stdout:
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has gone, and so do we
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (DeniableError, OSError) as error:
-        print(f"deniable: {' '.join(str(error).split())}", file=sys.stderr)
+        _say(" ".join(str(error).split()))
         return 1
     except KeyboardInterrupt:
-        print("\ndeniable: stopped; nothing was written", file=sys.stderr)
+        _say("stopped; nothing was written")
         return 130
     return 0
+
+
+def _say(message: str) -> None:
+    clear = "\r\033[K" if sys.stderr.isatty() else ""  # a line of progress may stand there
+    print(f"{clear}deniable: {message}", file=sys.stderr)
+
+
+@contextmanager
+def _stopped_by(number: signal.Signals) -> Iterator[None]:
+    """Let a signal stop the work as Ctrl-C does, so that nothing half-written stays."""
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
 
     plan = commands.add_parser("plan", help="make a plan from a survey file and a privacy budget")
     plan.add_argument("survey", help="a .toml or .json file that lists the features")
-    plan.add_argument("--epsilon", type=float, required=True, help="total budget, split evenly over the questions")
+    plan.add_argument("--epsilon", type=float, help="total budget, split evenly over the questions that are not public")
     plan.add_argument(
         "--public",
         action="append",
@@ -65,6 +87,16 @@ def _parser() -> argparse.ArgumentParser:
     randomize.add_argument("answers", help="a .csv or .parquet file with a column for each feature")
     randomize.add_argument("-o", "--output", metavar="REPORTS.parquet", required=True, help="where to write them")
     randomize.set_defaults(run=_randomize)
+
+    count = commands.add_parser("count", help="count evidence that occurs together")
+    count.add_argument("reports", nargs="+", help="Parquet files of reports, folders or globs of them, of one plan")
+    what = count.add_mutually_exclusive_group(required=True)
+    what.add_argument("--order", type=int, help="every pair (2), every triple (3), ... of features")
+    what.add_argument(
+        "--table", action="append", metavar="A,B,C", help="one table of these features; may be given more than once"
+    )
+    count.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
+    count.set_defaults(run=_count)
     return parser
 
 
@@ -83,10 +115,12 @@ def _plan(arguments: argparse.Namespace) -> None:
     plan = Plan(Schema.load(arguments.survey), public, epsilon=arguments.epsilon)
     if arguments.output is None:
         print(plan.to_json(), end="")
-        return
-    plan.save(arguments.output)
+    else:
+        _check_output(arguments.output, arguments.survey)
+        plan.save(arguments.output)
     print(plan, file=sys.stderr)
-    print(f"\nWritten to {arguments.output}.", file=sys.stderr)
+    if arguments.output is not None:
+        print(f"\nWritten to {arguments.output}.", file=sys.stderr)
 
 
 def _randomize(arguments: argparse.Namespace) -> None:
@@ -94,46 +128,99 @@ def _randomize(arguments: argparse.Namespace) -> None:
     from deniable.reports import write
 
     plan = Plan.load(arguments.plan)
+    _check_output(arguments.output, arguments.plan, arguments.answers)
     rows = write(arguments.output, plan, _randomized_parts(Path(arguments.answers), plan))
-    print(f"{rows:,} reports written to {arguments.output}.", file=sys.stderr)
+    print(f"{rows:,} report{'s' * (rows != 1)} written to {arguments.output}.", file=sys.stderr)
+
+
+def _check_output(output: str, *inputs: str) -> None:
+    for source in inputs:
+        if Path(output).resolve() == Path(source).resolve():
+            raise DeniableError(f"{output}: is read from, and would be written over; give another output")
+
+
+def _count(arguments: argparse.Namespace) -> None:
+    import csv
+
+    from deniable.counting import count
+
+    tables = [next(csv.reader([table], skipinitialspace=True)) for table in arguments.table or []]
+    counts = count(arguments.reports, tables or None, order=arguments.order)
+    counts.save(arguments.output)
+    print(f"{counts.n:,} report{'s' * (counts.n != 1)} counted, written to {arguments.output}.", file=sys.stderr)
 
 
 def _randomized_parts(path: Path, plan: "Plan") -> Iterator["Reports"]:
     """The file's records, randomized a part at a time so that memory does not grow with the file."""
     from deniable.draws import secure
+    from deniable.progress import watched
     from deniable.reports import randomize_part
 
     rows = 0
-    for batch in _batches(path, plan.schema.names):
+    for batch in watched(_batches(path, plan.schema.names), "records randomized"):
         try:
             part = randomize_part(batch, plan, secure(), first_row=rows)
         except AnswerError as error:
             raise AnswerError(f"{path}: {error}") from None
         rows += len(part)
-        if sys.stderr.isatty():
-            print(f"\r{rows:,} records randomized", end="", file=sys.stderr)
         yield part
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
 
 
 def _batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    if path.suffix not in (".csv", ".parquet"):
+    """Tables of the named columns."""
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".parquet"):
         raise AnswerError(f"{path}: answers are read from a .csv or a .parquet file")
     if not path.is_file():
-        raise AnswerError(f"{path}: no such file")
+        raise AnswerError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
+    import pyarrow as pa
+
     try:
-        if path.suffix == ".csv":
-            text = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-            batches = csv.open_csv(path, csv.ReadOptions(block_size=1 << 24), convert_options=text)
-        else:
-            source = parquet.ParquetFile(path)
-            wanted = [name for name in source.schema_arrow.names if name in names]
-            batches = source.iter_batches(batch_size=1 << 20, columns=wanted)
-        for batch in batches:
+        for batch in _csv_batches(path, names) if kind == ".csv" else _parquet_batches(path, names):
             yield pa.Table.from_batches([batch])
     except pa.ArrowException as error:
-        raise AnswerError(f"{path}: cannot be read: {error}") from None
+        raise AnswerError(f"{path}: cannot be read: {str(error).splitlines()[0][:200]}") from None
+
+
+def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
+    """Every answer as text. A row with too many or too few cells is told by its place, without its answers."""
+    import csv as text
+
+    import pyarrow as pa
+    from pyarrow import csv
+
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = next(text.reader(file), [])
+    _check_header(path, header, names)
+    ragged = []
+
+    def refuse(row: Any) -> str:
+        ragged.append(f"a row has {row.actual_columns} cells where the header has {row.expected_columns}")
+        return "error"
+
+    options = csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(names, pa.string()))
+    try:
+        yield from csv.open_csv(
+            path, csv.ReadOptions(block_size=1 << 24), csv.ParseOptions(invalid_row_handler=refuse), options
+        )
+    except pa.ArrowInvalid:
+        if ragged:
+            raise AnswerError(f"{path}: {ragged[0]}") from None
+        raise
+
+
+def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
+    from deniable.reports import PLAN_KEY, open_parquet
+
+    source = open_parquet(path)
+    if PLAN_KEY in (source.schema_arrow.metadata or {}):
+        raise AnswerError(f"{path}: these are reports, randomized already")
+    _check_header(path, source.schema_arrow.names, names)
+    yield from source.iter_batches(1 << 20, columns=list(names))
+
+
+def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> None:
+    for name in names:
+        if header.count(name) != 1:
+            what = "stands twice" if name in header else "is missing"
+            raise AnswerError(f"{path}: column {name!r} {what}; found {', '.join(map(repr, header)) or 'none'}")

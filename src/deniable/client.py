@@ -1,21 +1,24 @@
 """One respondent's answers, randomized on their own device.
 
-This file runs where the answers are given. It needs the standard library alone and imports nothing else of the
-package, so that it can be read in one sitting and copied as it is. `report` is the whole of it:
+This file runs where the answers are given. It needs the standard library alone and imports nothing else of the package,
+so that it can be read in one sitting and copied as it is. `report` is the whole of it:
 
     record + plan's JSON  --(the operating system's randomness)-->  a fixed number of bytes
 
 A report is one little-endian integer: each feature, in the plan's order, owns the next bits of it.
 
-    flag, randomized response   1 bit           1 with probability q if true, else p
-    unary encoding              m bits          the same for every value, the true one with q, the others with p
-    GRR                         bits of m - 1   the true value's index if the coin keeps it, else a uniform one
-    local hashing               128 + bits of g - 1   four 32-bit coefficients of a hash, then its bucket by GRR
-    public                      as flag or GRR  the answer as it is
+    randomized response   1 bit                   1 with probability q if the flag is true, else p
+    unary encoding        m bits                  the same for every value: the true one with q, the others with p
+    GRR                   bits of m - 1           the true value's index if a coin keeps it, else a uniform one
+    local hashing         128 + bits of g - 1     four 32-bit coefficients of a hash, then its bucket by GRR
+    public                as a flag or as GRR     the answer as it is
 
 Every probability is an integer over 65 536 and every draw a 16-bit integer compared with it, so nothing is rounded.
 No draw is skipped because of the answer: length, number of draws and order are the same whatever was answered.
 docs/report-format.md draws the layout; tests/vectors.json has draws and bytes to check another client against.
+
+A plan is refused unless its fingerprint and its epsilon follow from its content. Whoever can change a plan can still
+make another one: a device that must use one certain plan compares its fingerprint with the one it expects.
 """
 
 import bisect
@@ -25,18 +28,25 @@ import json
 import math
 import numbers
 import os
+import re
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 VERSION = 1
 SCALE = 1 << 16  # probabilities are integers over this
 PRIME = (1 << 31) - 1  # hashes are polynomials modulo this
 COEFFICIENTS = 4  # of a cubic polynomial: any four values hash independently
+MAX_VALUES = 4096
 
 Source = Callable[[int], bytes]  # n -> n random bytes
+Feature = Mapping[str, Any]
 
 FLAG_WORDS = {"true": 1, "True": 1, "TRUE": 1, "1": 1, "false": 0, "False": 0, "FALSE": 0, "0": 0}
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 class DeniableError(ValueError):
@@ -71,29 +81,57 @@ def report_from(source: Source, record: Mapping[str, Any], plan: Mapping[str, An
     return bits.to_bytes((position + 7) // 8, "little")
 
 
-# -- the plan ---------------------------------------------------------------------------------------------------------
+# -- the plan ----------------------------------------------------------------------------------------------------------
 
 
 def read(plan: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Parse a plan's JSON and refuse it unless version, fingerprint and probabilities are as they must be."""
+    """Parse a plan's JSON; refuse it unless it is whole and its fingerprint and epsilon follow from its content."""
     if not isinstance(plan, Mapping):
-        try:
-            plan = json.loads(plan)
-        except ValueError as error:
-            raise PlanError(f"the plan is not JSON: {error}") from None
-    if not isinstance(plan, Mapping) or plan.get("version") != VERSION or not isinstance(plan.get("features"), list):
-        found = plan.get("version") if isinstance(plan, Mapping) else plan
-        raise PlanError(f"this client reads plans of version {VERSION}; found {found!r}")
-    if plan.get("fingerprint") != (made := fingerprint(plan)):
+        plan = _parse(plan)
+    version, features = plan.get("version"), plan.get("features")
+    if type(version) is not int or version != VERSION or not isinstance(features, list):
+        raise PlanError(f"this client reads plans of version {VERSION}; found {version!r}")
+    try:
+        made = fingerprint(plan)
+    except UnicodeError:
+        raise PlanError("the plan holds text that is not Unicode") from None
+    if plan.get("fingerprint") != made:
         raise PlanError(
             f"the plan was changed after it was made: it says its fingerprint is {plan.get('fingerprint')!r}, "
             f"but its content gives {made!r}; get the plan again from whoever made it"
         )
-    for place, feature in enumerate(plan["features"]):
-        try:
-            check(feature)
-        except (KeyError, TypeError) as error:
-            raise PlanError(f"feature {place} of the plan is malformed ({error!r}): {feature!r}") from None
+    for place, feature in enumerate(features):
+        if not isinstance(feature, Mapping) or not isinstance(feature.get("protocol"), Mapping):
+            raise PlanError(f"feature {place} of the plan is not a feature with a protocol: {feature!r}")
+        check(feature)
+    names = [feature["name"] for feature in features]
+    if not names or len(set(names)) < len(names):
+        raise PlanError(f"a plan has one or more features of different names; found {names}")
+    total = log_up(ratio(feature["protocol"], len(feature.get("values", "1"))) for feature in features)
+    if plan.get("epsilon") != total:
+        raise PlanError(
+            f"the plan says its epsilon is {plan.get('epsilon')!r}, but its probabilities give {total!r}; "
+            "get it again from whoever made it"
+        )
+    return plan
+
+
+def _parse(text: str | bytes) -> Mapping[str, Any]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise PlanError(f"a key stands twice in the plan, among {[key for key, _ in pairs]}")
+        return dict(pairs)
+
+    try:
+        plan = json.loads(text, object_pairs_hook=once)
+    except PlanError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"the plan is not JSON: {error}") from None
+    except TypeError:
+        raise PlanError(f"the plan must be JSON text, as plan.to_json() gives it; found {text!r}") from None
+    if not isinstance(plan, Mapping):
+        raise PlanError(f"the plan must be a JSON object; found {plan!r}")
     return plan
 
 
@@ -104,11 +142,35 @@ def fingerprint(plan: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check(feature: Mapping[str, Any]) -> None:
-    """Refuse a feature whose protocol would not randomize as it should."""
-    protocol = feature["protocol"]
-    name, where = protocol["name"], f"feature {feature['name']!r}"
-    if name not in PERTURB:
+def check(feature: Feature) -> None:
+    """Refuse a feature that could not be asked, or whose protocol would not randomize as it should."""
+    name, protocol, values = feature.get("name"), feature["protocol"], feature.get("values")
+    where = f"feature {name!r}"
+    if not isinstance(name, str) or not isinstance(feature.get("question", ""), str):
+        raise PlanError(f"a feature's name and question must be text; found {dict(feature)}")
+    if unknown := set(feature) - {"name", "question", "values", "edges", "protocol"}:
+        raise PlanError(f"{where}: unknown key {', '.join(map(repr, sorted(unknown)))}")
+    if "values" in feature:
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise PlanError(f"{where}: values must be a list of texts; found {values!r}")
+        if not 2 <= len(values) <= MAX_VALUES or len(set(values)) < len(values):
+            raise PlanError(f"{where}: there must be 2 to {MAX_VALUES} different values; found {len(values)}")
+    if "edges" in feature:
+        _check_edges(where, feature["edges"], values)
+    _check_protocol(where, protocol, flag=values is None)
+
+
+def _check_edges(where: str, edges: Any, values: list[str] | None) -> None:
+    if not isinstance(edges, list) or not all(isinstance(edge, str) and _number(edge) is not None for edge in edges):
+        raise PlanError(f"{where}: edges must be a list of numbers as text; found {edges!r}")
+    bounds = [float(edge) for edge in edges]
+    if values is None or len(edges) != len(values) + 1 or sorted(set(bounds)) != bounds:
+        raise PlanError(f"{where}: edges must rise, and be one more than its values; found {edges!r}")
+
+
+def _check_protocol(where: str, protocol: Mapping[str, Any], *, flag: bool) -> None:
+    name = protocol.get("name")
+    if not isinstance(name, str) or name not in PERTURB:
         raise PlanError(f"{where}: unknown protocol {name!r}; this client knows {', '.join(PERTURB)}")
     wanted = INTEGERS[name]
     if set(protocol) - {"name"} != set(wanted):
@@ -118,57 +180,101 @@ def check(feature: Mapping[str, Any]) -> None:
             raise PlanError(f"{where}: {key} must be a whole number from {least} to {most}; found {protocol[key]!r}")
     if "p" in wanted and protocol["p"] >= protocol["q"]:
         raise PlanError(f"{where}: p must be below q; found p = {protocol['p']}, q = {protocol['q']}")
-    if (name in FLAGS_ONLY and "values" in feature) or (name in CHOICES_ONLY and "values" not in feature):
-        kind = "choice" if "values" in feature else "flag"
-        raise PlanError(f"{where} is a {kind}: {name} cannot randomize it")
+    if name in (CHOICES_ONLY if flag else FLAGS_ONLY):
+        raise PlanError(f"{where} is a {'flag' if flag else 'choice'}: {name} cannot randomize it")
 
 
-# -- answers ----------------------------------------------------------------------------------------------------------
+def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
+    """e^epsilon of a protocol for m values: the largest ratio of a report's probabilities under two answers, exactly.
+
+    randomized response   max(q / p, (1 - p) / (1 - q))      both answers of a flag must stay deniable
+    unary encoding        q (1 - p) / (p (1 - q))            two answers differ in two bits
+    GRR                   1 + m a / (1 - a)                  kept with a = keep / 65 536, else one of m
+    local hashing         1 + g a / (1 - a)                  the same on g buckets
+    public                1                                  counted as free, being not protected at all
+    """
+    from fractions import Fraction
+
+    if protocol["name"] == "public":
+        return Fraction(1)
+    if "keep" in protocol:
+        return 1 + Fraction(protocol.get("buckets", m) * protocol["keep"], SCALE - protocol["keep"])
+    p, q = protocol["p"], protocol["q"]
+    one, zero = Fraction(q, p), Fraction(SCALE - p, SCALE - q)
+    return max(one, zero) if protocol["name"] == "randomized response" else one * zero
+
+
+def log_up(ratios: "Iterable[Fraction]") -> float:
+    """The logarithm of a product of fractions, rounded up to the next float: never understated."""
+    from decimal import Context, Decimal, localcontext
+
+    with localcontext(Context(prec=50)):
+        exact = sum((Decimal(r.numerator).ln() - Decimal(r.denominator).ln() for r in ratios), Decimal(0))
+        nearest = float(exact)
+        return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 
 def answer(record: Mapping[str, Any], name: str) -> Any:
     """Look a feature's answer up in a record."""
+    if not isinstance(record, Mapping):
+        raise AnswerError(f"a record is a mapping such as {{'smoker': True}}; found {record!r}")
     if name not in record:
         raise AnswerError(f"column {name!r} is missing; found {', '.join(map(repr, record)) or 'none'}")
     return record[name]
 
 
-def encode(feature: Mapping[str, Any], answer: Any) -> int:
+def encode(feature: Feature, answer: Any) -> int:
     """Turn an answer into its code: 0 or 1 for a flag, the value's index for a choice."""
     name, values = feature["name"], feature.get("values")
-    if answer is None or answer != answer:
+    number = _number(answer)
+    if answer is None or (isinstance(answer, str) and not answer) or (number is not None and math.isnan(number)):
         hint = f"list a value such as 'no answer' in {name!r}" if values else "ask it as a choice with a 'no answer'"
         raise AnswerError(f"column {name!r} has no answer (null); leave the record out, or {hint}")
     if values is None:
-        return _encode_flag(name, answer)
-    if isinstance(answer, bool) or not isinstance(answer, str | numbers.Real):
+        if isinstance(answer, str) and answer in FLAG_WORDS:
+            return FLAG_WORDS[answer]
+        if not isinstance(answer, str) and number in (0, 1):
+            return int(number)
+        raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0; found {answer!r}")
+    if isinstance(answer, bool) or (number is None and not isinstance(answer, str)):
         raise AnswerError(f"column {name!r} takes text or a number; found {answer!r} ({type(answer).__name__})")
-    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(answer))
+    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(number))
     if code is None and "edges" in feature:
-        return _encode_number(name, feature["edges"], answer)
+        return _range(name, feature["edges"], answer, number)
     if code is None:
         shown = ", ".join(map(repr, values[:8])) + (f", ... ({len(values)} in all)" if len(values) > 8 else "")
         raise AnswerError(f"column {name!r}: {answer!r} is not one of its values {shown}")
     return code
 
 
-def _encode_flag(name: str, answer: Any) -> int:
-    if isinstance(answer, str) and answer in FLAG_WORDS:
-        return FLAG_WORDS[answer]
-    if isinstance(answer, numbers.Real) and answer in (0, 1):
-        return 1 if answer else 0
-    raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0; found {answer!r}")
-
-
-def _encode_number(name: str, edges: list[str], answer: Any) -> int:
+def _range(name: str, edges: list[str], answer: Any, number: float | None) -> int:
     bounds = [float(edge) for edge in edges]
-    try:
-        number = float(answer)
-    except ValueError:
-        raise AnswerError(f"column {name!r} takes a number; found {answer!r}") from None
+    if number is None:
+        raise AnswerError(f"column {name!r} takes a number; found {answer!r}")
     if not bounds[0] <= number <= bounds[-1]:
         raise AnswerError(f"column {name!r}: {answer!r} is outside its ranges, {edges[0]} to {edges[-1]}")
     return min(bisect.bisect_right(bounds, number), len(bounds) - 1) - 1
+
+
+def _number(answer: Any) -> float | None:
+    """A number as a float, also from text such as "-1.5e3" or "inf"; None for anything else."""
+    if isinstance(answer, str):
+        return float(answer) if NUMBER.fullmatch(answer) or answer in ("inf", "-inf") else None
+    if not isinstance(answer, numbers.Number):
+        return None
+    try:
+        return float(answer)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):  # complex numbers, signalling nan, integers beyond all floats
+        return None
+
+
+def number_text(number: Any) -> str:
+    """Write a number as a choice's values write it: whole numbers without a point, others as short as is exact."""
+    number = float(number)
+    return str(int(number)) if math.isfinite(number) and number == int(number) else repr(number)
 
 
 @functools.lru_cache(maxsize=64)
@@ -176,16 +282,10 @@ def _codes(values: tuple[str, ...]) -> dict[str, int]:
     return {value: code for code, value in enumerate(values)}
 
 
-def number_text(number: Any) -> str:
-    """Write a number as a choice's values write it: whole numbers without a point, others as short as is exact."""
-    number = float(number) if not isinstance(number, int) else number
-    return str(int(number)) if math.isfinite(number) and number == int(number) else repr(number)
+# -- randomizing: each takes (code, feature, source) and gives (field, width in bits) ----------------------------------
 
 
-# -- randomizing: each takes (code, feature, source) and gives (field, width in bits) ---------------------------------
-
-
-def _bits(code: int, feature: Mapping[str, Any], source: Source) -> tuple[int, int]:
+def _bits(code: int, feature: Feature, source: Source) -> tuple[int, int]:
     protocol = feature["protocol"]
     columns = range(len(feature["values"])) if "values" in feature else range(1, 2)
     field = 0
@@ -194,11 +294,11 @@ def _bits(code: int, feature: Mapping[str, Any], source: Source) -> tuple[int, i
     return field, len(columns)
 
 
-def _grr(code: int, feature: Mapping[str, Any], source: Source) -> tuple[int, int]:
+def _grr(code: int, feature: Feature, source: Source) -> tuple[int, int]:
     return _keep_or_uniform(code, feature["protocol"]["keep"], len(feature["values"]), source)
 
 
-def _local_hashing(code: int, feature: Mapping[str, Any], source: Source) -> tuple[int, int]:
+def _local_hashing(code: int, feature: Feature, source: Source) -> tuple[int, int]:
     buckets = feature["protocol"]["buckets"]
     seed = [_coefficient(source) for _ in range(COEFFICIENTS)]
     h = 0
@@ -209,7 +309,7 @@ def _local_hashing(code: int, feature: Mapping[str, Any], source: Source) -> tup
     return packed | field << 32 * COEFFICIENTS, 32 * COEFFICIENTS + width
 
 
-def _public(code: int, feature: Mapping[str, Any], source: Source) -> tuple[int, int]:  # noqa: ARG001 - one contract
+def _public(code: int, feature: Feature, source: Source) -> tuple[int, int]:  # noqa: ARG001 - one contract
     levels = len(feature["values"]) if "values" in feature else 2
     return code, (levels - 1).bit_length()
 
@@ -239,7 +339,7 @@ def _draws(source: Source, count: int) -> tuple[int, ...]:
     return struct.unpack(f"<{count}H", source(2 * count))
 
 
-PERTURB: dict[str, Callable[[int, Mapping[str, Any], Source], tuple[int, int]]] = {
+PERTURB: dict[str, Callable[[int, Feature, Source], tuple[int, int]]] = {
     "randomized response": _bits,
     "GRR": _grr,
     "unary encoding": _bits,
@@ -251,7 +351,7 @@ INTEGERS: dict[str, dict[str, tuple[int, int]]] = {  # what a protocol's JSON ho
     "randomized response": {"p": _COIN, "q": _COIN},
     "GRR": {"keep": _COIN},
     "unary encoding": {"p": _COIN, "q": _COIN},
-    "local hashing": {"keep": _COIN, "buckets": (2, 4096)},
+    "local hashing": {"keep": _COIN, "buckets": (2, MAX_VALUES)},
     "public": {},
 }
 FLAGS_ONLY = ("randomized response",)

@@ -4,14 +4,15 @@
     ├── SchemaError    a question that cannot be asked like this
     ├── PlanError      a protocol, a budget or a plan file that cannot be used
     ├── AnswerError    an answer, a column or a record that does not fit its question
-    └── ReportError    a report, or a file of reports, that does not fit its plan
+    ├── ReportError    a report, or a file of reports, that does not fit its plan
+    └── CountError     counts that cannot be, were not made, or do not add
 
 The command line prints any of them as one line and exits with status 1.
 """
 
 from deniable.client import AnswerError, DeniableError, PlanError
 
-__all__ = ["AnswerError", "DeniableError", "PlanError", "ReportError", "SchemaError"]
+__all__ = ["AnswerError", "CountError", "DeniableError", "PlanError", "ReportError", "SchemaError"]
 
 
 class SchemaError(DeniableError):
@@ -20,3 +21,7 @@ class SchemaError(DeniableError):
 
 class ReportError(DeniableError):
     """A report, or a file of reports, that does not fit its plan."""
+
+
+class CountError(DeniableError):
+    """Counts that cannot be, were not made, or do not add."""

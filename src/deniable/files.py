@@ -2,18 +2,34 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from deniable.errors import DeniableError
+
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary name beside `path` to write to; rename it to `path` at the end, or remove it on any error."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    """Give a temporary name beside `path` to write to; rename it to `path` at the end, or remove it on any error.
+
+    A link is followed, an old file's permissions are kept, and what is not an ordinary file is left alone.
+    """
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
+    mode = target.stat().st_mode if target.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        raise DeniableError(f"{path}: cannot be written: it is there, and it is not an ordinary file")
+    temporary = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
+        temporary.touch()  # says at once if the folder cannot be written to
         yield temporary
-        os.replace(temporary, path)  # noqa: PTH105 - atomic on every system
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
+    except PermissionError as error:
+        raise DeniableError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)

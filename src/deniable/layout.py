@@ -1,11 +1,14 @@
 """Where each feature's randomized answer stands: in the columns of a table, and in the bits of a report.
 
-protocol              columns                                      bits, in this order
-randomized response   `name`: true or false                        1
-unary encoding        `name: value`: true or false, for each       1 each
-GRR                   `name`: the value shown                      as many as m - 1 takes
-local hashing         `name: seed` (16 bytes), `name: bucket`      128, then as many as g - 1 takes
-public                as randomized response, or as GRR
+    protocol              columns                                      bits, in this order
+    randomized response   `name`: true or false                        1
+    unary encoding        `name: value`: true or false, for each       1 each
+    GRR                   `name`: the value shown                      as many as m - 1 takes
+    local hashing         `name: seed` (16 bytes), `name: bucket`      128, then as many as g - 1 takes
+    public                as randomized response, or as GRR
+
+Each kind of column goes three ways: an Arrow array from numbers (`to_arrow`), numbers from the bits of reports
+(`from_bits`), and bits of reports from the Arrow array (`to_bits`).
 """
 
 from dataclasses import dataclass
@@ -23,6 +26,7 @@ from deniable.protocols import LocalHashing, UnaryEncoding
 from deniable.schema import SEPARATOR, Choice
 
 Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
+Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -41,16 +45,20 @@ class Column:
         """How many bits of a report it fills."""
         return 1
 
+    def to_arrow(self, numbers: Numbers) -> Any:
+        """The column from numbers; what it cannot hold is an error."""
+        return pa.array(numbers.astype(bool))
+
+    def from_bits(self, bits: Bits) -> Numbers:
+        """Numbers from its part of the reports, lowest bit first: shape (reports, width)."""
+        return bits[:, 0]
+
     def to_bits(self, array: Any) -> Bits:
-        """Its part of the reports, lowest bit first: shape (reports, width)."""
+        """Its part of the reports."""
         return np.asarray(array.to_numpy(zero_copy_only=False)).view(np.uint8)[:, None]
 
-    def from_bits(self, bits: Bits) -> Any:
-        """The column from its part of the reports."""
-        return pa.array(bits[:, 0].astype(bool))
-
     def conform(self, array: Any) -> Any:
-        """The same column in this type; what cannot be in it is an error."""
+        """The same column in this type, whoever wrote it; what cannot be in it is an error."""
         if array.null_count:
             raise ReportError(f"column {self.name!r} of the reports has nulls; a report leaves nothing out")
         if array.type != self.type:
@@ -65,7 +73,7 @@ class Column:
 
 @dataclass(frozen=True)
 class ValueColumn(Column):
-    """A column of values shown, text from a fixed list."""
+    """A column of values shown, text from a fixed list, by their indices."""
 
     values: tuple[str, ...]
 
@@ -77,31 +85,30 @@ class ValueColumn(Column):
     def width(self) -> int:
         return (len(self.values) - 1).bit_length()
 
-    def from_codes(self, codes: npt.NDArray[np.int16]) -> Any:
-        """The column from the values' indices."""
-        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(self.values, pa.string()))
+    def to_arrow(self, numbers: Numbers) -> Any:
+        self.refuse(numbers >= len(self.values), f"there are {len(self.values)} values, and it shows a higher one")
+        return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int16, copy=False)), self.values)
+
+    def from_bits(self, bits: Bits) -> Numbers:
+        return _from_bits(bits)
 
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.indices.to_numpy(), self.width)
 
-    def from_bits(self, bits: Bits) -> Any:
-        codes = _from_bits(bits)
-        self.refuse(codes >= len(self.values), f"there are {len(self.values)} values, and it shows a higher one")
-        return self.from_codes(codes.astype(np.int16))
-
     def conform(self, array: Any) -> Any:
-        """Any column of these texts, in the values' own order: another program may have written the file."""
         if pa.types.is_dictionary(array.type):
             if not array.null_count and array.dictionary.to_pylist() == list(self.values):
-                return self.from_codes(array.indices.cast(pa.int16()).to_numpy())
+                return self.to_arrow(array.indices.to_numpy())
             array = array.cast(array.type.value_type)
-        if array.null_count or not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        if pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
+            array = array.cast(pa.string())
+        if array.null_count or array.type != pa.string():
             return super().conform(array)
-        codes = pc.index_in(array.cast(pa.string()), pa.array(self.values, pa.string()))
+        codes = pc.index_in(array, pa.array(self.values))
         if codes.null_count:
             unknown = codes.is_null().to_numpy(zero_copy_only=False)
             self.refuse(unknown, f"{array[int(unknown.argmax())].as_py()!r} is not one of its values")
-        return self.from_codes(codes.to_numpy().astype(np.int16))
+        return self.to_arrow(codes.to_numpy())
 
 
 @dataclass(frozen=True)
@@ -118,21 +125,23 @@ class BucketColumn(Column):
     def width(self) -> int:
         return (self.buckets - 1).bit_length()
 
+    def to_arrow(self, numbers: Numbers) -> Any:
+        self.refuse(numbers >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one")
+        return pa.array(numbers.astype(np.uint16, copy=False))
+
+    def from_bits(self, bits: Bits) -> Numbers:
+        return _from_bits(bits)
+
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.to_numpy(), self.width)
 
-    def from_bits(self, bits: Bits) -> Any:
-        return self.conform(pa.array(_from_bits(bits).astype(np.uint16)))
-
     def conform(self, array: Any) -> Any:
-        array = super().conform(array)
-        self.refuse(array.to_numpy() >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one")
-        return array
+        return self.to_arrow(super().conform(array).to_numpy())
 
 
 @dataclass(frozen=True)
 class SeedColumn(Column):
-    """A column of hash seeds: four little-endian 32-bit coefficients, each below the prime."""
+    """A column of hash seeds: four little-endian 32-bit coefficients, each below the prime. Shape (reports, 4)."""
 
     @property
     def type(self) -> Any:
@@ -142,27 +151,28 @@ class SeedColumn(Column):
     def width(self) -> int:
         return 32 * COEFFICIENTS
 
-    def from_coefficients(self, seed: npt.NDArray[np.uint32]) -> Any:
-        """The column from coefficients, shape (reports, 4)."""
-        little = np.ascontiguousarray(seed, "<u4")
-        return pa.Array.from_buffers(self.type, len(seed), [None, pa.py_buffer(little)])
+    def to_arrow(self, numbers: Numbers) -> Any:
+        self.refuse((numbers >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}")
+        little = np.ascontiguousarray(numbers, "<u4")
+        return pa.Array.from_buffers(self.type, len(little), [None, pa.py_buffer(little)])
 
-    def coefficients(self, array: Any) -> npt.NDArray[np.uint32]:
-        """Its coefficients, shape (reports, 4)."""
-        start, stop = array.offset * COEFFICIENTS, (array.offset + len(array)) * COEFFICIENTS
-        return np.frombuffer(array.buffers()[1], "<u4")[start:stop].reshape(-1, COEFFICIENTS)
+    def from_bits(self, bits: Bits) -> Numbers:
+        return np.packbits(bits, axis=1, bitorder="little").view("<u4")
 
     def to_bits(self, array: Any) -> Bits:
         return np.unpackbits(self.coefficients(array).view(np.uint8), axis=1, bitorder="little")
 
-    def from_bits(self, bits: Bits) -> Any:
-        packed = np.packbits(bits, axis=1, bitorder="little")
-        return self.conform(self.from_coefficients(packed.view("<u4")))
+    def coefficients(self, array: Any) -> npt.NDArray[np.uint32]:
+        """The coefficients in a column."""
+        start, stop = array.offset * COEFFICIENTS, (array.offset + len(array)) * COEFFICIENTS
+        return np.frombuffer(array.buffers()[1], "<u4")[start:stop].reshape(-1, COEFFICIENTS)
 
     def conform(self, array: Any) -> Any:
-        array = super().conform(array)
-        self.refuse((self.coefficients(array) >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}")
-        return array
+        if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+            size = pc.binary_length(array.fill_null(b"")).to_numpy()
+            self.refuse(size != 4 * COEFFICIENTS, f"a seed has {4 * COEFFICIENTS} bytes")
+            array = array.cast(pa.binary()).cast(self.type)
+        return self.to_arrow(self.coefficients(super().conform(array)))
 
 
 def layout(plan: Plan) -> tuple[tuple[Column, ...], ...]:
@@ -171,8 +181,8 @@ def layout(plan: Plan) -> tuple[tuple[Column, ...], ...]:
     for feature, protocol in plan:
         name = feature.name
         match protocol:
-            case UnaryEncoding():
-                features.append(tuple(Column(name + SEPARATOR + label) for label in feature.labels))
+            case UnaryEncoding() if isinstance(feature, Choice):
+                features.append(tuple(Column(name + SEPARATOR + value) for value in feature.values))
             case LocalHashing():
                 bucket = BucketColumn(f"{name}{SEPARATOR}bucket", protocol.buckets)
                 features.append((SeedColumn(f"{name}{SEPARATOR}seed"), bucket))
@@ -193,9 +203,9 @@ def report_bytes(plan: Plan) -> int:
     return (sum(column.width for column in columns_of(plan)) + 7) // 8
 
 
-def _to_bits(numbers: npt.NDArray[Any], width: int) -> Bits:
-    return (numbers[:, None] >> np.arange(width, dtype=numbers.dtype) & 1).astype(np.uint8)
+def _to_bits(numbers: Numbers, width: int) -> Bits:
+    return np.asarray(numbers[:, None] >> np.arange(width, dtype=numbers.dtype) & 1, np.uint8)
 
 
-def _from_bits(bits: Bits) -> npt.NDArray[np.int64]:
-    return bits.astype(np.int64) @ (1 << np.arange(bits.shape[1]))
+def _from_bits(bits: Bits) -> Numbers:
+    return np.asarray(bits.astype(np.int32) @ (1 << np.arange(bits.shape[1], dtype=np.int32)))

@@ -33,11 +33,6 @@ def bit_planes(codes: Codes, columns: range, p: int, q: int, draws: Draws) -> Pl
     return planes
 
 
-def pack_flags(codes: Codes) -> Planes:
-    """Flags shown as they are, as one row of packed bits."""
-    return np.packbits(codes.astype(bool), bitorder="little")[None, :]
-
-
 def keep_or_uniform(codes: Codes, keep: int, outcomes: int, draws: Draws) -> Codes:
     """The code itself if the coin is below `keep`, else a uniform one, which is drawn in any case."""
     coin = draws(len(codes)) < keep

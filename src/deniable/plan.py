@@ -16,7 +16,7 @@ from typing import Any
 from deniable import client
 from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
-from deniable.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, check_epsilon, log_up
+from deniable.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, check_epsilon
 from deniable.schema import Feature, Schema, feature_from_json
 
 
@@ -41,6 +41,8 @@ class Plan:
     ) -> None:
         if not isinstance(schema, Schema):
             raise PlanError(f"a plan is made for a Schema; found {schema!r}")
+        if not isinstance(protocols, Mapping | None):
+            raise PlanError(f"protocols are a mapping from names; found {protocols!r}. For a budget, say epsilon=...")
         given = _expand(schema, protocols or {})
         open_questions = [fs for fs in schema.questions.values() if any(f.name not in given for f in fs)]
         if open_questions:
@@ -52,7 +54,7 @@ class Plan:
     @cached_property
     def epsilon(self) -> float:
         """What a respondent who answers everything spends: the exact sum, rounded up in its last digit."""
-        return log_up(protocol.ratio for protocol in self.protocols)
+        return client.log_up(protocol.ratio for protocol in self.protocols)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -65,6 +67,9 @@ class Plan:
     def __iter__(self) -> Iterator[tuple[Feature, Protocol]]:
         """Feature and protocol, in order."""
         return iter(zip(self.schema, self.protocols, strict=True))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.schema
 
     def __str__(self) -> str:
         return describe(self)
@@ -93,23 +98,13 @@ class Plan:
             schema = Schema(feature_from_json(table) for table in tables)
         except SchemaError as error:
             raise PlanError(f"the plan's schema cannot be used: {error}") from None
-        if len(schema) != len(protocols):
-            raise PlanError("a plan names each flag of a group by itself; found a group of flags")
         bound = {
             feature.name: PROTOCOLS[table["name"]].from_integers(
                 {key: table[key] for key in table if key != "name"}, feature
             )
             for feature, table in zip(schema, protocols, strict=True)
         }
-        plan = cls(schema, bound)
-        if plan.fingerprint != document["fingerprint"]:
-            raise PlanError("the plan holds more than a plan of this version means; get it again from whoever made it")
-        if document.get("epsilon") != plan.epsilon:
-            raise PlanError(
-                f"the plan says its epsilon is {document.get('epsilon')!r}, "
-                f"but its probabilities give {plan.epsilon!r}; get it again from whoever made it"
-            )
-        return plan
+        return cls(schema, bound)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, whole or not at all."""
@@ -129,9 +124,9 @@ class Plan:
 
 def describe(plan: Plan) -> str:
     """The plan as a small table that a privacy officer can read."""
-    rows = [("feature", "answers", "protocol", "epsilon", "true answer shown", "any other shown")]
+    rows = [("feature", "answers", "protocol", "epsilon", "true one marked", "any other marked")]
     for feature, protocol in plan:
-        answers = "yes/no" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
+        answers = "true/false" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
         if isinstance(protocol, Public):
             rows.append((feature.name, answers, "PUBLIC", "none", "always", "never"))
         else:
@@ -145,7 +140,7 @@ def describe(plan: Plan) -> str:
         lines += [
             "",
             f"Total epsilon {_up(plan.epsilon):.4f}: one whole report changes nobody's odds of having given",
-            f"any protected answers by more than {_up(math.exp(plan.epsilon), 10):,.1f} times, whatever else is known.",
+            f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
         ]
     if public:
         lines += ["", f"NOT PROTECTED, shown as they are: {', '.join(public)}."]
@@ -155,6 +150,10 @@ def describe(plan: Plan) -> str:
 def _up(number: float, grid: int = 10_000) -> float:
     """Round up, so that no printed digit understates the loss of privacy."""
     return math.ceil(number * grid) / grid
+
+
+def _odds(epsilon: float) -> str:
+    return f"{_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{_up(epsilon):.4f}"
 
 
 def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:
@@ -178,7 +177,7 @@ def _split(
     names = [feature.name for features in questions for feature in features if feature.name not in given]
     if epsilon is None:
         raise PlanError(f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total epsilon")
-    left = Fraction(check_epsilon(epsilon)) - Fraction(log_up(protocol.ratio for protocol in given.values()))
+    left = Fraction(check_epsilon(epsilon)) - Fraction(client.log_up(p.ratio for p in given.values()))
     if left <= 0:
         raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")
     share = left / len(questions)

@@ -17,7 +17,7 @@ values there are, so outside a plan they hold only what was asked.
 import math
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from deniable.client import CHOICES_ONLY, FLAGS_ONLY, INTEGERS, SCALE
+from deniable.client import CHOICES_ONLY, FLAGS_ONLY, INTEGERS, SCALE, log_up, ratio
 from deniable.errors import PlanError
 from deniable.schema import Choice, Feature, Flag
 
@@ -36,8 +36,8 @@ Epsilon = float | Fraction
 
 HALF = SCALE // 2
 MOST_EPSILON = 64  # integers over 65 536 reach 28 at most
-MOST_UNARY = 128  # values: beyond this a report by unary encoding is long, and local hashing is as good
-TIE = 1.01  # total variances within one per cent are a tie
+MOST_UNARY = 128  # values: beyond this a report by unary encoding is long, and local hashing nearly as good
+TIE = 1.01  # total variances within one per cent are a tie: the shorter report and the cheaper evidence decide
 
 
 class Channel(NamedTuple):
@@ -46,20 +46,19 @@ class Channel(NamedTuple):
     p: Fraction
     q: Fraction
 
-    def then(self, other: "Channel") -> "Channel":
+    def then(self, other: "Channel | RandomizedResponse") -> "Channel":
         """First this, then the other on its output: randomized responses form a monoid."""
+        if isinstance(other, RandomizedResponse):
+            other = other.channel
+        if not isinstance(other, Channel):
+            raise PlanError(f"only randomized responses compose; found {other!r}")
         spread = other.q - other.p
         return Channel(self.p * spread + other.p, self.q * spread + other.p)
 
     @property
-    def ratio(self) -> Fraction:
-        """The e^epsilon of showing this one bit."""
-        return max(self.q / self.p, (1 - self.p) / (1 - self.q))
-
-    @property
     def epsilon(self) -> float:
         """The epsilon of showing this one bit, rounded up in its last digit."""
-        return log_up([self.ratio])
+        return log_up([max(self.q / self.p, (1 - self.p) / (1 - self.q))])
 
 
 class Protocol(ABC):
@@ -73,11 +72,6 @@ class Protocol(ABC):
     @abstractmethod
     def channel(self) -> Channel:
         """P(evidence bit = 1) of a false value and of the true one, exactly."""
-
-    @property
-    @abstractmethod
-    def ratio(self) -> Fraction:
-        """e^epsilon, exactly."""
 
     @property
     @abstractmethod
@@ -109,6 +103,11 @@ class Protocol(ABC):
         return float(self.channel.q)
 
     @property
+    def ratio(self) -> Fraction:
+        """e^epsilon, exactly."""
+        return ratio({"name": self.name, **self.integers}, self.columns)
+
+    @property
     def epsilon(self) -> float:
         """What a report of this feature costs: ln(ratio), rounded up in its last digit."""
         return log_up([self.ratio])
@@ -116,6 +115,8 @@ class Protocol(ABC):
     def noise(self, code: int) -> Array:
         """Cov(z | truth = code), over the evidence columns."""
         self._check_bound()
+        if not 0 <= code < max(self.columns, 2):
+            raise PlanError(f"a code here is below {max(self.columns, 2)}; found {code!r}")
         p, q = self.p, self.q
         pi = np.where(np.array([1] if self.columns == 1 else range(self.columns)) == code, q, p)
         covariance = np.diag(pi) - np.outer(pi, pi) if self.exclusive else np.diag(pi * (1 - pi))
@@ -125,18 +126,23 @@ class Protocol(ABC):
         """P(evidence | code) for every code, up to one factor for all codes: (..., columns) -> (..., levels)."""
         self._check_bound()
         bits = np.asarray(bits, bool)
+        if bits.shape[-1:] != (self.columns,):
+            raise PlanError(f"evidence must have {self.columns} bits in its last axis; found shape {bits.shape}")
         if self.columns == 1:
             return np.concatenate([np.where(bits, w, 1 - w) for w in (self.p, self.q)], axis=-1)
         return np.where(bits, *self.odds)
 
     @property
     def total_variance(self) -> float:
-        """Total variance of one report's centred estimate of a choice, all values being equally frequent.
+        """Total variance of one report's centred estimate, all answers being equally frequent.
 
-        Centring takes the mean off independent bits; exclusive bits sum to 1 and have nothing to centre.
+        Centring takes the mean off a choice's independent bits; exclusive bits sum to 1 and have nothing to centre,
+        nor has a flag.
         """
         self._check_bound()
         m, p, q = self.columns, self.p, self.q
+        if m == 1:
+            return (q * (1 - q) + p * (1 - p)) / 2 / (q - p) ** 2
         plain = (q * (1 - q) + (m - 1) * p * (1 - p)) / (q - p) ** 2
         return plain if self.exclusive else plain * (1 - 1 / m)
 
@@ -176,6 +182,10 @@ class BitByBit(Protocol):
         return Channel(Fraction(self.p_numerator, SCALE), Fraction(self.q_numerator, SCALE))
 
     @property
+    def odds(self) -> tuple[float, float]:
+        return self.q / self.p, (1 - self.q) / (1 - self.p)  # against the report's probability were no value true
+
+    @property
     def integers(self) -> dict[str, int]:
         return {"p": self.p_numerator, "q": self.q_numerator}
 
@@ -203,24 +213,16 @@ class RandomizedResponse(BitByBit):
 
     def __init__(self, *, p: Epsilon | None = None, q: Epsilon | None = None, epsilon: Epsilon | None = None) -> None:
         if epsilon is not None and p is None and q is None:
-            top = most(lambda k: Fraction(k, SCALE - k), epsilon, least=HALF + 1)
+            top = largest(lambda k: Fraction(k, SCALE - k), epsilon, least=HALF + 1)
             self.__dict__.update(p_numerator=SCALE - top, q_numerator=top, columns=1)
         elif epsilon is None and p is not None and q is not None:
             self.__dict__.update(_inside(p, q), columns=1)
         else:
             raise PlanError("RandomizedResponse takes p and q, or epsilon alone")
 
-    @property
-    def ratio(self) -> Fraction:
-        return self.channel.ratio
-
-    @property
-    def odds(self) -> tuple[float, float]:
-        return self.q / self.p, (1 - self.q) / (1 - self.p)
-
-    def then(self, other: "RandomizedResponse") -> Channel:
+    def then(self, other: "RandomizedResponse | Channel") -> Channel:
         """First this, then the other on its output: the effective p and q, as exact fractions."""
-        return self.channel.then(other.channel)
+        return self.channel.then(other)
 
 
 @dataclass(frozen=True, init=False)
@@ -240,24 +242,15 @@ class UnaryEncoding(BitByBit):
 
     @classmethod
     def symmetric(cls, epsilon: Epsilon) -> Self:
-        """Q = 1 - p = e^(epsilon / 2) / (1 + e^(epsilon / 2)), as in basic RAPPOR."""
-        top = most(lambda k: Fraction(k, SCALE - k) ** 2, epsilon, least=HALF + 1)
+        """Here q = 1 - p = e^(epsilon / 2) / (1 + e^(epsilon / 2)), as in basic RAPPOR."""
+        top = largest(lambda k: Fraction(k, SCALE - k) ** 2, epsilon, least=HALF + 1)
         return cls._made(p_numerator=SCALE - top, q_numerator=top, columns=0)
 
     @classmethod
     def optimized(cls, epsilon: Epsilon) -> Self:
-        """Q = 1/2, p = 1 / (1 + e^epsilon): the least variance for rare values."""
-        top = most(lambda k: Fraction(k, SCALE - k), epsilon, least=HALF + 1)
+        """Here q = 1/2, p = 1 / (1 + e^epsilon): the least variance for rare values."""
+        top = largest(lambda k: Fraction(k, SCALE - k), epsilon, least=HALF + 1)
         return cls._made(p_numerator=SCALE - top, q_numerator=HALF, columns=0)
-
-    @property
-    def ratio(self) -> Fraction:
-        p, q = self.channel
-        return q * (1 - p) / (p * (1 - q))
-
-    @property
-    def odds(self) -> tuple[float, float]:
-        return self.q / self.p, (1 - self.q) / (1 - self.p)  # against the report's probability were no value true
 
 
 class KeepOrUniform(Protocol):
@@ -283,7 +276,8 @@ class KeepOrUniform(Protocol):
 
     @property
     def ratio(self) -> Fraction:
-        return self.shown.q / self.shown.p
+        self._check_bound()
+        return super().ratio
 
     @property
     def epsilon(self) -> float:
@@ -335,7 +329,7 @@ class LocalHashing(KeepOrUniform):
 
     Evidence: every value that this hash sends to the shown bucket; q as shown, p = 1 / g. Any four values hash
     independently, so the bits of two values are as good as independent. (Buckets of a prime number of hashes cannot be
-    equal: p is off by less than 1e-12 of itself.) By default g is the best whole number for epsilon, below m.
+    equal: p is off by less than 1e-12 of itself.) By default g is the best whole number for epsilon below m, or 2.
     """
 
     asked: Epsilon | None
@@ -390,11 +384,6 @@ class Public(Protocol):
         return Channel(Fraction(0), Fraction(1))
 
     @property
-    def ratio(self) -> Fraction:
-        """1: counted as free. Whoever sees the report sees the answer."""
-        return Fraction(1)
-
-    @property
     def odds(self) -> tuple[float, float]:
         return 1.0, 0.0
 
@@ -435,10 +424,10 @@ def best(feature: Feature, epsilon: Epsilon) -> Protocol:
 
 
 def best_buckets(epsilon: float, m: int) -> int:
-    """The number of buckets, below m, with the least total variance for m equally frequent values."""
+    """The number of buckets, below m (but 2 for two values), with the least total variance for equal frequencies."""
     g = np.arange(2, max(m, 3))
-    ratio = math.exp(min(epsilon, MOST_EPSILON))
-    p, q = 1 / g, ratio / (ratio + g - 1)
+    odds = math.exp(epsilon)
+    p, q = 1 / g, odds / (odds + g - 1)
     return int(g[np.argmin((q * (1 - q) + (m - 1) * p * (1 - p)) / (q - p) ** 2)])
 
 
@@ -447,41 +436,35 @@ def best_buckets(epsilon: float, m: int) -> int:
 
 def coin(epsilon: Epsilon, n: int) -> int:
     """The largest numerator of a coin that keeps one of n outcomes within epsilon."""
-    return most(lambda k: 1 + Fraction(n * k, SCALE - k), epsilon, least=1)
+    return largest(lambda k: 1 + Fraction(n * k, SCALE - k), epsilon, least=1)
 
 
-def most(ratio: Callable[[int], Fraction], epsilon: Epsilon, *, least: int) -> int:
-    """The largest numerator from `least` on whose ratio, which rises, is at most e^epsilon."""
+def largest(rising: Callable[[int], Fraction], epsilon: Epsilon, *, least: int) -> int:
+    """The largest numerator from `least` on whose e^epsilon, which rises with it, is within that asked for."""
     limit = exp_down(check_epsilon(epsilon))
-    numerator = least - 1 + bisect_right(range(least, SCALE), limit, key=ratio)
+    numerator = least - 1 + bisect_right(range(least, SCALE), limit, key=rising)
     if numerator < least:
         raise PlanError(
             f"epsilon {float(epsilon)!r} is too small for probabilities over {SCALE}; "
-            f"the least possible here is {log_up([ratio(least)])!r}"
+            f"the least possible here is {log_up([rising(least)])!r}"
         )
     return numerator
 
 
 def check_epsilon(epsilon: Any) -> Epsilon:
     """Let a positive, finite number pass."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < float(epsilon) < math.inf:
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < math.inf:  # type: ignore[operator]
         raise PlanError(f"epsilon must be a positive number; found {epsilon!r}")
+    if epsilon > MOST_EPSILON:  # type: ignore[operator]
+        return float(MOST_EPSILON)
     return epsilon if isinstance(epsilon, Fraction) else float(epsilon)
 
 
 def exp_down(epsilon: Epsilon) -> Fraction:
     """e^epsilon, or a fraction below it by less than one part in 1e48."""
-    exact = min(Fraction(epsilon), Fraction(MOST_EPSILON))
+    exact = Fraction(epsilon)
     with localcontext(Context(prec=50, rounding=ROUND_FLOOR)):
         return Fraction((Decimal(exact.numerator) / exact.denominator).exp().next_minus())
-
-
-def log_up(ratios: Iterable[Fraction]) -> float:
-    """The logarithm of a product of fractions, rounded up to the next float."""
-    with localcontext(Context(prec=50)):
-        exact = sum((Decimal(r.numerator).ln() - Decimal(r.denominator).ln() for r in ratios), Decimal(0))
-        nearest = float(exact)
-        return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def _inside(p: Epsilon, q: Epsilon) -> dict[str, int]:
@@ -491,7 +474,11 @@ def _inside(p: Epsilon, q: Epsilon) -> dict[str, int]:
             raise PlanError(
                 f"{name} must be a number above 0 and below 1; found {value!r}. To show a column as it is, use Public()"
             )
-    low, high = math.ceil(Fraction(p) * SCALE), math.floor(Fraction(q) * SCALE)
+    low, high = math.ceil(_exact(p) * SCALE), math.floor(_exact(q) * SCALE)
     if not 0 < low < high < SCALE:
         raise PlanError(f"p must be below q by at least 1/{SCALE}; found p = {p!r}, q = {q!r}")
     return {"p_numerator": low, "q_numerator": high}
+
+
+def _exact(number: Epsilon) -> Fraction:
+    return number if isinstance(number, Fraction) else Fraction(float(number))

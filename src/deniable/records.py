@@ -4,7 +4,7 @@ Columns are looked at by their distinct values, and each of those goes through t
 records and a single one on a device are read by the same rules and refused in the same words.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import narwhals as nw
@@ -47,30 +47,36 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None) -> dict[str, An
 
 
 def _as_arrow(values: Any, name: str) -> Any:
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+    if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {values!r}")
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     try:
         return values.to_arrow() if isinstance(values, nw.Series) else pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        return list(values)  # answers of several types: encoded one by one
+    except (ValueError, TypeError, OverflowError, NotImplementedError):  # Arrow's own errors among them
+        return list(values)  # answers of several types, or of none that Arrow knows: encoded one by one
 
 
 def _series(records: Any, names: Sequence[str] | None) -> dict[str, nw.Series[Any]]:
     """The columns of any dataframe; of a lazy one, only those that are wanted."""
     try:
-        frame = nw.from_native(records)
-    except TypeError:
-        if not hasattr(records, "__arrow_c_stream__"):
-            raise AnswerError(
-                f"records must be a dataframe, a mapping of columns or a list of dicts; found {type(records).__name__}"
-            ) from None
-        frame = nw.from_native(pa.table(records))
-    if isinstance(frame, nw.LazyFrame):
-        wanted = [name for name in names or () if name in frame.collect_schema().names()]
-        frame = (frame.select(wanted) if wanted else frame).collect()
-    return {name: frame[name] for name in frame.columns}
+        frame = nw.from_native(records) if not _only_arrow(records) else nw.from_native(pa.table(records))
+        if isinstance(frame, nw.LazyFrame):
+            wanted = [name for name in names or () if name in frame.collect_schema().names()]
+            frame = (frame.select(wanted) if wanted else frame).collect()
+        found = [name for name in frame.columns if names is None or name in names]
+        return {name: frame.get_column(name) for name in found}
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise AnswerError(
+            "records must be a dataframe, a mapping of columns or a list of dicts; "
+            f"found {type(records).__name__}: {str(error).splitlines()[0]}"
+        ) from None
+
+
+def _only_arrow(records: Any) -> bool:
+    """Whether it speaks Arrow and is no kind of frame or series that narwhals knows."""
+    known = nw.from_native(records, pass_through=True, allow_series=True)
+    return known is records and hasattr(records, "__arrow_c_stream__")
 
 
 def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:
@@ -78,30 +84,43 @@ def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes
     if isinstance(column, list):
         return np.array([_encode_one(feature, value, first_row + row) for row, value in enumerate(column)], np.int16)
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if "edges" in feature and (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return _encode_numbers(feature, column, first_row)
+    if "edges" in feature and (numbers := _numbers(column)) is not None:
+        return _encode_numbers(feature, column, numbers, first_row)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)  # a categorical may list values that nobody gave
     try:
         encoded = column.dictionary_encode()
     except pa.ArrowNotImplementedError:  # lists and other types that no answer has
         return encode(feature, column.to_pylist(), first_row)
-    if encoded.null_count:
-        _encode_one(feature, None, first_row + pc.index(encoded.is_null(), True).as_py())
-    indices = encoded.indices.to_numpy()
-    codes = np.empty(len(encoded.dictionary), np.int16)
-    for place, value in enumerate(encoded.dictionary.to_pylist()):  # in order of first appearance
+    indices = encoded.indices.fill_null(-1).to_numpy()
+    answers = encoded.dictionary.to_pylist()  # in order of first appearance
+    codes = np.zeros(len(answers) + 1, np.int16)
+    bad = [-1] if encoded.null_count else []
+    for place, answer in enumerate(answers):
         try:
-            codes[place] = client.encode(feature, value)
-        except AnswerError as error:
-            raise _at(first_row + int(np.argmax(indices == place)), error) from None
+            codes[place] = client.encode(feature, answer)
+        except AnswerError:
+            bad.append(place)
+            break
+    if bad:
+        row = min(int(np.argmax(indices == place)) for place in bad)
+        _encode_one(feature, column[row].as_py(), first_row + row)
     return np.asarray(codes[indices])
 
 
-def _encode_numbers(feature: Mapping[str, Any], column: Any, first_row: int) -> Codes:
+def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
+    """A column of numbers, or of text that is all numbers, as floats with nan for null."""
+    if not (_is_number(column.type) or _is_text(column.type)):
+        return None
+    try:
+        return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        return None
+
+
+def _encode_numbers(feature: Mapping[str, Any], column: Any, numbers: npt.NDArray[np.float64], first_row: int) -> Codes:
     """Numbers into ranges, whole columns at once: too many distinct values to take them one by one."""
     edges = np.array(feature["edges"], float)
-    numbers = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # null becomes nan
     bad = ~((numbers >= edges[0]) & (numbers <= edges[-1]))
     if bad.any():
         row = int(bad.argmax())
@@ -129,7 +148,10 @@ def distinct_values(records: Any) -> list[tuple[str, str, list[Any]]]:
 def _distinct(name: str, column: Any) -> tuple[str, list[Any]]:
     if isinstance(column, list):
         raise AnswerError(f"column {name!r} mixes types; give it one, or write the schema yourself")
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_dictionary(column.type):
+        if column.type.ordered and not column.null_count:
+            return "text", column.dictionary.cast(pa.string()).to_pylist()
         column = column.cast(column.type.value_type)
     if column.null_count or (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()):
         raise AnswerError(f"column {name!r} has nulls; give them a value such as 'no answer' first")
@@ -145,4 +167,4 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -11,20 +11,20 @@ import pyarrow.parquet as pq
 
 from deniable import perturb, records
 from deniable.draws import Draws, secure, seeded
-from deniable.errors import PlanError, ReportError
+from deniable.errors import AnswerError, PlanError, ReportError
 from deniable.files import replacing
 from deniable.layout import Column, SeedColumn, ValueColumn, columns_of, layout, report_bytes
-from deniable.perturb import Codes
+from deniable.perturb import BLOCK, Codes
 from deniable.plan import Plan
 from deniable.protocols import BitByBit, KeepOrUniform, LocalHashing, Protocol
 from deniable.schema import Feature
 
 PLAN_KEY = b"deniable.plan"  # of the plan's JSON, in the metadata of tables and files
 ROW_GROUP = 1 << 20
-BLOCK = 1 << 16  # reports turned into bytes at a time
+READ_AHEAD = 1 << 20  # bytes of a column
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Reports:
     """Randomized answers as an Arrow table of ordinary columns, one or more per feature (see `layout`)."""
 
@@ -32,11 +32,20 @@ class Reports:
     table: Any
 
     def __init__(self, plan: Plan, table: Any) -> None:
-        """Check that the table is what the plan makes; columns may be in any order, others are dropped."""
-        self.__dict__.update(plan=plan, table=_conform(plan, table))
+        """Take any table that speaks Arrow and is what the plan makes; columns in any order, others are dropped."""
+        if not isinstance(plan, Plan) or not hasattr(table, "__arrow_c_stream__"):
+            raise ReportError(
+                f"reports are made of a Plan and a table; found {type(plan).__name__}, {type(table).__name__}"
+            )
+        self.__dict__.update(plan=plan, table=_conform(plan, pa.table(table)))
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reports) and self.plan == other.plan and bool(self.table.equals(other.table))
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<Reports of {len(self):,} respondents, {report_bytes(self.plan)} bytes each, by {self.plan!r}>"
@@ -47,27 +56,37 @@ class Reports:
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
         """Collect the reports of many devices."""
+        if not isinstance(plan, Plan):
+            raise ReportError(f"reports need the plan they were made by; found {plan!r}")
         reports = list(reports)
         size = report_bytes(plan)
         for place, report in enumerate(reports):
+            if not isinstance(report, bytes | bytearray | memoryview):
+                raise ReportError(f"report {place} (counted from 0) must be bytes; found {report!r}")
             if len(report) != size:
                 raise ReportError(f"report {place} (counted from 0) has {len(report)} bytes; this plan's have {size}")
         raw = np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), size)
-        arrays, position = {}, 0
-        for column in columns_of(plan):
-            arrays[column.name] = column.from_bits(_bits_at(raw, position, column.width))
-            position += column.width
-        if (padding := _bits_at(raw, position, 8 * size - position).any(axis=1)).any():
-            raise ReportError(f"report {int(padding.argmax())} (counted from 0) has bits after its last feature")
-        return cls(plan, pa.table(arrays))
+        columns = columns_of(plan)
+        edges = np.cumsum([0, *(column.width for column in columns)])
+        parts: list[list[Any]] = [[] for _ in columns]
+        for start in range(0, max(len(raw), 1), BLOCK):
+            bits = np.unpackbits(raw[start : start + BLOCK], axis=1, bitorder="little")
+            if (padding := bits[:, edges[-1] :].any(axis=1)).any():
+                row = start + int(padding.argmax())
+                raise ReportError(f"report {row} (counted from 0) has bits after its last feature")
+            for part, column, low, high in zip(parts, columns, edges, edges[1:], strict=False):
+                part.append(column.from_bits(bits[:, low:high]))
+        arrays = [column.to_arrow(np.concatenate(part)) for column, part in zip(columns, parts, strict=True)]
+        return cls(plan, pa.table(arrays, [column.name for column in columns]))
 
     def to_bytes(self) -> list[bytes]:
         """Each report as its device sent, or would have sent, it."""
         size = report_bytes(self.plan)
+        columns = columns_of(self.plan)
         reports: list[bytes] = []
         for start in range(0, len(self), BLOCK):
             part = self.table.slice(start, BLOCK)
-            bits = np.hstack([column.to_bits(part[column.name].combine_chunks()) for column in columns_of(self.plan)])
+            bits = np.hstack([column.to_bits(part[column.name].combine_chunks()) for column in columns])
             raw = np.packbits(bits, axis=1, bitorder="little").tobytes()
             reports += [raw[at : at + size] for at in range(0, len(raw), size)]
         return reports
@@ -79,12 +98,11 @@ class Reports:
     @classmethod
     def load(cls, path: str | Path) -> "Reports":
         """Read a Parquet file that `save` wrote."""
+        source = open_parquet(path)
         try:
-            table = pq.read_table(Path(path))
+            return cls(plan_of(source.schema_arrow), source.read())
         except (OSError, pa.ArrowException) as error:
             raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
-        try:
-            return cls(plan_of(table.schema), table)
         except (ReportError, PlanError) as error:
             raise ReportError(f"{path}: {error}") from None
 
@@ -95,11 +113,15 @@ def randomize(data: Any, plan: Plan, *, rng: np.random.Generator | None = None) 
     Randomness comes from a keystream keyed by the operating system at each call. `rng` makes it repeatable, for
     simulations and tests only.
     """
+    if not isinstance(plan, Plan):
+        raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {plan!r}")
     return randomize_part(data, plan, secure() if rng is None else seeded(rng))
 
 
 def randomize_part(data: Any, plan: Plan, draws: Draws, first_row: int = 0) -> Reports:
     """`randomize` with its draws, and with what its first record is called in errors."""
+    if isinstance(data, Reports) or (isinstance(data, pa.Table) and PLAN_KEY in (data.schema.metadata or {})):
+        raise AnswerError("these are reports, randomized already; once more would spoil every estimate made of them")
     columns = records.columns(data, plan.schema.names)
     codes = [records.encode(feature.to_json(), columns[feature.name], first_row) for feature in plan.schema]
     return randomize_codes(codes, plan, draws)
@@ -118,34 +140,49 @@ def _perturb(
     codes: Codes, feature: Feature, protocol: Protocol, columns: tuple[Column, ...], draws: Draws
 ) -> list[Any]:
     """The Arrow columns of one feature's randomized answers."""
-    match protocol, columns:
-        case BitByBit(), _:
+    match protocol:
+        case BitByBit():
             planes = perturb.bit_planes(codes, feature.columns, protocol.p_numerator, protocol.q_numerator, draws)
             return [_boolean(plane, len(codes)) for plane in planes]
-        case LocalHashing(), (SeedColumn() as seed_column, _):
+        case LocalHashing():
             seed = perturb.seeds(len(codes), draws)
             bucket = perturb.bucket(seed, codes, protocol.buckets)
             shown = perturb.keep_or_uniform(bucket, protocol.keep, protocol.buckets, draws)
-            return [seed_column.from_coefficients(seed), pa.array(shown.view(np.uint16))]
-        case KeepOrUniform(), (ValueColumn() as column,):
-            return [column.from_codes(perturb.keep_or_uniform(codes, protocol.keep, protocol.outcomes, draws))]
-        case _, (ValueColumn() as column,):
-            return [column.from_codes(codes)]
-    return [_boolean(perturb.pack_flags(codes), len(codes))]
+            return [columns[0].to_arrow(seed), columns[1].to_arrow(shown)]
+        case KeepOrUniform():
+            return [columns[0].to_arrow(perturb.keep_or_uniform(codes, protocol.keep, protocol.outcomes, draws))]
+    return [columns[0].to_arrow(codes)]
 
 
 def write(path: str | Path, plan: Plan, parts: Iterable[Reports]) -> int:
     """Write reports of one plan, part after part, to a Parquet file: whole or not at all. Returns how many."""
-    schema = pa.schema([(column.name, column.type) for column in columns_of(plan)])
-    schema = schema.with_metadata({PLAN_KEY: plan.to_json().encode()})
+    columns = columns_of(plan)
+    schema = pa.schema([(column.name, column.type) for column in columns])
+    options = {
+        "use_dictionary": [column.name for column in columns if isinstance(column, ValueColumn)],
+        "compression": {column.name: "none" if isinstance(column, SeedColumn) else "zstd" for column in columns},
+    }
     rows = 0
-    with replacing(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+    with (
+        replacing(path) as temporary,
+        pq.ParquetWriter(temporary, schema.with_metadata(_metadata(plan)), **options) as writer,
+    ):
         for part in parts:
             if part.plan != plan:
                 raise ReportError(f"these reports are of plan {part.plan.fingerprint}, not {plan.fingerprint}")
-            writer.write_table(part.table.replace_schema_metadata(schema.metadata), row_group_size=ROW_GROUP)
+            writer.write_table(part.table, row_group_size=ROW_GROUP)
             rows += len(part)
     return rows
+
+
+def open_parquet(path: str | Path) -> Any:
+    """Open one Parquet file; errors name it."""
+    if not Path(path).is_file():
+        raise ReportError(f"{path}: {'is a folder, not a file' if Path(path).is_dir() else 'no such file'}")
+    try:
+        return pq.ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)  # or whole row groups are held
+    except (OSError, pa.ArrowException) as error:
+        raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
 def plan_of(schema: Any) -> Plan:
@@ -156,21 +193,20 @@ def plan_of(schema: Any) -> Plan:
     return Plan.from_json(text)
 
 
+def _metadata(plan: Plan) -> dict[bytes, bytes]:
+    return {PLAN_KEY: plan.to_json().encode()}
+
+
 def _conform(plan: Plan, table: Any) -> Any:
+    if len(set(table.column_names)) < len(table.column_names):
+        raise ReportError(f"the reports have two columns of one name; found {table.column_names}")
+    found = dict(zip(table.column_names, table.columns, strict=True))
     arrays = {}
     for column in columns_of(plan):
-        if column.name not in table.column_names:
+        if column.name not in found:
             raise ReportError(f"column {column.name!r} is missing from the reports; found {table.column_names}")
-        array = table[column.name]
-        arrays[column.name] = column.conform(array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array)
-    return pa.table(arrays)
-
-
-def _bits_at(raw: Any, position: int, width: int) -> Any:
-    """Some bits of every report, one to a byte."""
-    first, last = position // 8, (position + width + 7) // 8
-    bits = np.unpackbits(raw[:, first:last], axis=1, bitorder="little")
-    return bits[:, position - 8 * first :][:, :width]
+        arrays[column.name] = column.conform(found[column.name].combine_chunks())
+    return pa.table(arrays, metadata=_metadata(plan))
 
 
 def _boolean(plane: Any, length: int) -> Any:

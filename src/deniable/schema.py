@@ -16,10 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from deniable.client import number_text
+from deniable.client import MAX_VALUES, number_text
 from deniable.errors import SchemaError
 
-MAX_VALUES = 4096
 SEPARATOR = ": "  # between a question's name and a value, in the name of a column
 MANY_NUMBERS = 100  # more different numbers than this in a column are a quantity, not a choice
 
@@ -33,6 +32,8 @@ class Flag:
 
     def __post_init__(self) -> None:
         _check_text(self.name, "a flag's name")
+        if self.question is not None:
+            _check_text(self.question, "a question's name")
         if self.question is not None and not self.name.startswith(f"{self.question}{SEPARATOR}"):
             raise SchemaError(f"flag {self.name!r} is not named '{self.question}{SEPARATOR}...' as its question asks")
 
@@ -45,11 +46,6 @@ class Flag:
     def columns(self) -> range:
         """The codes that have an evidence column: True alone."""
         return range(1, 2)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The answers as text, by code."""
-        return ("false", "true")
 
     def to_json(self) -> dict[str, Any]:
         """The flag as JSON."""
@@ -68,7 +64,7 @@ class Choice:
         _check_text(name, "a choice's name")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", _check_values(name, values, least=2))
-        object.__setattr__(self, "edges", tuple(edges))
+        object.__setattr__(self, "edges", _check_edges(name, edges) if edges != () else ())
         if self.edges and self.values != _range_labels(self.edges):
             raise SchemaError(f"choice {name!r}: its values do not match its edges; make it with Choice.bins")
 
@@ -79,11 +75,8 @@ class Choice:
         A range holds its left edge; the last one holds its right edge too. `float("inf")` and `-float("inf")`
         leave an end open.
         """
-        edges = tuple(_check_edge(name, edge) for edge in edges)
-        if any(low >= high for low, high in itertools.pairwise(edges)):
-            raise SchemaError(f"choice {name!r}: edges must rise; found {', '.join(map(number_text, edges))}")
-        if len(edges) < 3:
-            raise SchemaError(f"choice {name!r} needs at least 3 edges, for 2 ranges; found {len(edges)}")
+        _check_text(name, "a choice's name")
+        edges = _check_edges(name, edges)
         return cls(name, _range_labels(edges), edges)
 
     @property
@@ -95,11 +88,6 @@ class Choice:
     def columns(self) -> range:
         """The codes that have an evidence column: all."""
         return range(len(self.values))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The answers as text, by code."""
-        return self.values
 
     def to_json(self) -> dict[str, Any]:
         """The choice as JSON; edges are text, so that every language writes them alike."""
@@ -135,6 +123,8 @@ class Schema:
     features: tuple[Feature, ...]
 
     def __init__(self, features: Iterable[Flag | Choice | Flags]) -> None:
+        if not isinstance(features, Iterable):
+            raise SchemaError(f"a schema is made of a list of Flag, Choice and Flags; found {features!r}")
         flat: list[Feature] = []
         for feature in features:
             if not isinstance(feature, Flag | Choice | Flags):
@@ -153,11 +143,12 @@ class Schema:
             question = _question(feature)
             if question in single:
                 raise SchemaError(f"feature names must differ; {question!r} is both a feature and a group of flags")
-            head = feature.name.partition(SEPARATOR)[0]
-            if not question and head != feature.name and (head in single or head in self.questions):
-                raise SchemaError(
-                    f"the name {feature.name!r} would be mistaken for a column of {head!r}; give it another name"
-                )
+            parts = feature.name.split(SEPARATOR)
+            for head in (SEPARATOR.join(parts[:k]) for k in range(1, len(parts))):
+                if head != question and head in self.questions:
+                    raise SchemaError(
+                        f"the name {feature.name!r} would be mistaken for a column of {head!r}; give it another name"
+                    )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -179,6 +170,9 @@ class Schema:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
     def __getitem__(self, name: str) -> Feature:
         return self.features[self.index(name)]
 
@@ -186,7 +180,7 @@ class Schema:
         """The place of a feature; a name that is not there is an error that says which are."""
         if name in self.names:
             return self.names.index(name)
-        if name in self.questions:
+        if isinstance(name, str) and name in self.questions:
             columns = ", ".join(repr(feature.name) for feature in self.questions[name])
             raise SchemaError(f"{name!r} is a group of flags; ask for one of its columns: {columns}")
         raise SchemaError(f"no feature {name!r}; there are {', '.join(map(repr, self.names))}")
@@ -204,7 +198,7 @@ class Schema:
             raise SchemaError(f"{path}: a schema is a .toml or a .json file")
         try:
             document = readers[path.suffix](path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise SchemaError(f"{path}: cannot be read: {error}") from None
         tables = document.get("features") if isinstance(document, Mapping) else None
         if not isinstance(tables, list):
@@ -219,7 +213,8 @@ class Schema:
         """Propose a schema from data: any dataframe, mapping of columns or list of records. Look it over.
 
         Booleans and 0/1 become flags; text, and numbers with at most 100 different values, become choices of the
-        values found. A value that nobody in this data gave is missing from the proposal: add it.
+        values found, or of all those that an ordered categorical lists, in its order. A value that nobody in this
+        data gave is missing from the proposal: add it.
         """
         from deniable.records import distinct_values
 
@@ -255,6 +250,8 @@ def feature_from_json(table: Any) -> Flag | Choice | Flags:
 
 def _propose(name: str, kind: str, values: Sequence[Any]) -> Flag | Choice:
     """One feature from the distinct values of a column, sorted; `kind` is "bool", "number" or "text"."""
+    if not values:
+        raise SchemaError(f"column {name!r} holds nothing to propose a question from")
     if kind == "bool" or (kind == "number" and set(values) <= {0, 1}):
         return Flag(name)
     if kind == "number" and len(values) > MANY_NUMBERS:
@@ -263,7 +260,7 @@ def _propose(name: str, kind: str, values: Sequence[Any]) -> Flag | Choice:
             f"column {name!r} holds {len(values)} different numbers, too many for a choice; "
             f"make ranges of them, for instance Choice.bins({name!r}, [{', '.join(middle)}])"
         )
-    labels = [number_text(value) if kind == "number" else value for value in values]
+    labels = list(dict.fromkeys(number_text(value) if kind == "number" else value for value in values))
     if len(labels) < 2:
         raise SchemaError(
             f"column {name!r} holds only {labels}: a choice needs every value that could be given; "
@@ -286,8 +283,8 @@ def _check_text(text: Any, what: str) -> None:
 
 
 def _check_values(name: str, values: Iterable[str], *, least: int) -> tuple[str, ...]:
-    if isinstance(values, str):
-        raise SchemaError(f"{name!r}: values must be a list of texts; found the text {values!r}")
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SchemaError(f"{name!r}: values must be a list of texts; found {values!r}")
     values = tuple(values)
     for value in values:
         _check_text(value, f"a value of {name!r}")
@@ -298,14 +295,22 @@ def _check_values(name: str, values: Iterable[str], *, least: int) -> tuple[str,
     return values
 
 
-def _check_edge(name: str, edge: Any) -> float:
-    try:
-        number = float(edge)
-    except (TypeError, ValueError):
-        number = math.nan
-    if math.isnan(number):
-        raise SchemaError(f"choice {name!r}: an edge must be a number; found {edge!r}")
-    return number
+def _check_edges(name: str, edges: Any) -> tuple[float, ...]:
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise SchemaError(f"choice {name!r}: edges must be a list of numbers; found {edges!r}")
+    numbers = []
+    for edge in edges:
+        try:
+            numbers.append(float(edge))
+        except (TypeError, ValueError, OverflowError):
+            numbers.append(math.nan)
+        if math.isnan(numbers[-1]):
+            raise SchemaError(f"choice {name!r}: an edge must be a number; found {edge!r}")
+    if any(low >= high for low, high in itertools.pairwise(numbers)):
+        raise SchemaError(f"choice {name!r}: edges must rise; found {', '.join(map(number_text, numbers))}")
+    if len(numbers) < 3:
+        raise SchemaError(f"choice {name!r} needs at least 3 edges, for 2 ranges; found {len(numbers)}")
+    return tuple(numbers)
 
 
 def _range_labels(edges: Sequence[float]) -> tuple[str, ...]:

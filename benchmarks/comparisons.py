@@ -1,0 +1,83 @@
+"""Every kernel with arguments to try it on: the table that tests and benchmarks both run over.
+
+`kernels` and `twins` have the same functions. Each entry makes the arguments for `reports` reports and `columns`
+evidence columns of a given density; the last argument is what the function adds to.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from deniable.client import PRIME
+from deniable.evidence import new_planes
+
+Arguments = tuple[Any, ...]
+
+
+def planes(reports: int, columns: int, density: float, rng: np.random.Generator) -> Any:
+    """Random planes, the first of them all ones."""
+    made = new_planes(columns, reports)
+    for row, plane in enumerate(made):
+        packed = np.packbits((rng.random(reports) < density) | (row == 0), bitorder="little")
+        plane.view(np.uint8)[: len(packed)] = packed
+    return made
+
+
+def _pairs(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    return planes(reports, columns, density, rng), np.zeros((columns,) * 2, np.int64)
+
+
+def _triples(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    return planes(reports, columns, density, rng), np.zeros((columns,) * 3, np.int64)
+
+
+def _table(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """Features of 1, 2, 3, 1, ... columns, as many as there is room for."""
+    sizes: list[int] = []
+    while sum(sizes) + len(sizes) % 3 + 1 < columns and len(sizes) < 5:
+        sizes.append(len(sizes) % 3 + 1)
+    firsts = 1 + np.cumsum([0, *sizes[:-1]]) if sizes else np.zeros(0, np.int64)
+    heads = len(sizes) // 2
+    shape = (int(np.prod(np.array(sizes[:heads]) + 1)), int(np.prod(np.array(sizes[heads:]) + 1)))
+    bits = planes(reports, columns, density, rng)
+    return bits, firsts.astype(np.int64), np.array(sizes, np.int64), heads, np.zeros(shape, np.int64)
+
+
+def _flag_codes(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    flags = planes(reports, min(columns, 16) + 1, density, rng)[1:]
+    return flags, np.zeros(0, np.int32), np.zeros(1 << len(flags), np.int64)
+
+
+def _mixed_codes(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    flags = planes(reports, min(columns, 9) + 1, density, rng)[1:]
+    codes = np.zeros(64 * flags.shape[1], np.int32)
+    codes[:reports] = rng.integers(7, size=reports)
+    return flags, codes, np.zeros(7 << len(flags), np.int64)
+
+
+def _one_hot(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
+    return rng.integers(columns, size=reports).astype(np.int16), new_planes(columns, reports)
+
+
+def _hashed(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
+    seeds = rng.integers(PRIME, size=(reports, 4), dtype=np.uint32)
+    seeds[0] = PRIME - 1
+    return seeds, rng.integers(5, size=reports).astype(np.uint16), 5, new_planes(columns, reports)
+
+
+def _pack(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    bits = (rng.random((reports, 8 * -(-columns // 8))) < density).astype(np.uint8)
+    return bits.view(np.uint64), new_planes(bits.shape[1], reports)
+
+
+COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator], Arguments]]] = {
+    "pairs": ("pairs", _pairs),
+    "triples": ("triples", _triples),
+    "table": ("table", _table),
+    "histogram of flags": ("histogram", _flag_codes),
+    "histogram of flags and codes": ("histogram", _mixed_codes),
+    "one-hot": ("one_hot", _one_hot),
+    "hashed": ("hashed", _hashed),
+    "pack": ("pack", _pack),
+}

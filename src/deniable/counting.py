@@ -1,0 +1,366 @@
+"""Counting reports: in memory or streamed from files, on all processors, in memory that does not grow with them.
+
+    batches of reports -> evidence -> one accumulator per job and worker -> their sum
+
+A job is what is to be counted: all pairs or triples of evidence columns, or one table of features. Jobs replace each
+other: they say what evidence they need, make an accumulator, add a batch to it, and read the counts off it.
+"""
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, prod
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable import twins
+from deniable.counts import Array, Counts, Names
+from deniable.errors import CountError, PlanError, ReportError
+from deniable.evidence import Evidence, evidence
+from deniable.layout import ValueColumn, layout
+from deniable.plan import Plan
+from deniable.progress import watched
+from deniable.protocols import LocalHashing
+from deniable.reports import Reports, open_parquet, plan_of
+
+BATCH_BITS = 1 << 28  # of evidence in a batch: 32 MiB
+MOST_ROWS = 1 << 18
+CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
+MOST_CODES = 1 << 26
+
+
+# -- jobs -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Every pair (order 2) or triple (order 3) of evidence columns."""
+
+    plan: Plan
+    order: int
+
+    @cached_property
+    def planes(self) -> Names:
+        """The features whose planes it needs."""
+        return self.plan.schema.names
+
+    codes: Names = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its accumulator."""
+        return (1 + sum(len(feature.columns) for feature in self.plan.schema),) * self.order
+
+    @property
+    def plain_seconds(self) -> float:
+        """What a report costs without compiled code."""
+        return comb(self.shape[0] + self.order - 1, self.order) / 3e10
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        """Count one batch."""
+        (tools.pairs if self.order == 2 else tools.triples)(batch.planes, out)
+
+    def read(self, out: Array) -> Array:
+        """The counts: the kernels fill the cells whose indices do not fall, and the others repeat them."""
+        full = np.empty_like(out)
+        rest = np.indices(out.shape[1:])
+        for i in range(len(out)):
+            index = np.sort(np.concatenate([np.full_like(rest[:1], i), rest]), axis=0)
+            full[i] = out[tuple(index)]
+        return full
+
+
+@dataclass(frozen=True)
+class PlaneTable:
+    """One table of features, by ANDing planes."""
+
+    plan: Plan
+    names: Names
+
+    codes: Names = ()
+
+    @property
+    def planes(self) -> Names:
+        return self.names
+
+    @cached_property
+    def sizes(self) -> Any:
+        return np.array([len(self.plan.schema[name].columns) for name in self.names])
+
+    @cached_property
+    def heads(self) -> int:
+        """How many features to take on the left, so that both sides have about as many products."""
+        products = [prod(self.sizes[:k] + 1) + prod(self.sizes[k:] + 1) for k in range(len(self.names) + 1)]
+        return int(np.argmin(products))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (int(prod(self.sizes[: self.heads] + 1)), int(prod(self.sizes[self.heads :] + 1)))
+
+    @property
+    def plain_seconds(self) -> float:
+        return prod(self.shape) * (len(self.names) / 3e10 + 2e-5 / MOST_ROWS)
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        firsts = np.array([batch.firsts[name] for name in self.names])
+        tools.table(batch.planes, firsts, self.sizes, self.heads, out)
+
+    def read(self, out: Array) -> Array:
+        return out.reshape(self.sizes + 1)
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """One table of flags and of features that show one value: a histogram of codes, summed up afterwards."""
+
+    plan: Plan
+    names: Names
+
+    @cached_property
+    def planes(self) -> Names:
+        return tuple(name for name in self.names if len(self.plan.schema[name].columns) == 1)
+
+    @cached_property
+    def codes(self) -> Names:
+        return tuple(name for name in self.names if len(self.plan.schema[name].columns) > 1)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (2 ** len(self.planes) * prod(self.plan.schema[name].levels for name in self.codes),)
+
+    @property
+    def plain_seconds(self) -> float:
+        return 1e-8 * (1 + len(self.names))
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        size = 64 * batch.planes.shape[1]
+        codes = np.zeros(size if self.codes else 0, np.int32)
+        for name in self.codes:
+            codes *= self.plan.schema[name].levels
+            codes += batch.codes[name]
+        flags = batch.planes[[batch.firsts[name] for name in self.planes]]
+        tools.histogram(flags, codes, out)
+        out[0] -= size - batch.reports  # those that are not there showed no flag and code 0
+
+    def read(self, out: Array) -> Array:
+        levels = [self.plan.schema[name].levels for name in self.codes]
+        axes = [*self.codes, *reversed(self.planes)]
+        tensor = out.reshape([*levels, *[2] * len(self.planes)])
+        for axis, name in enumerate(axes):
+            total = tensor.sum(axis=axis, keepdims=True)
+            shown = [1] if name in self.planes else range(tensor.shape[axis])
+            tensor = np.concatenate([total, np.take(tensor, shown, axis)], axis)
+        return tensor.transpose([axes.index(name) for name in self.names])
+
+
+Job = Moments | PlaneTable | CodeTable
+
+
+def _table_job(plan: Plan, names: Names) -> Job:
+    """The faster way to count a table."""
+    shows_one = {
+        name: len(plan.schema[name].columns) == 1 or isinstance(columns[0], ValueColumn)
+        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
+    }
+    cells = prod(1 + len(plan.schema[name].columns) for name in names)
+    coded = CodeTable(plan, names)
+    if cells >= CODED_CELLS and all(shows_one[name] for name in names) and coded.shape[0] <= MOST_CODES:
+        return coded
+    return PlaneTable(plan, names)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some reports, and where they come from."""
+
+    where: str
+    table: Any
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
+# -- counting ---------------------------------------------------------------------------------------------------------
+
+
+def count(
+    reports: Reports | str | Path | Sequence[str | Path],
+    names: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    *,
+    order: int | None = None,
+) -> Counts:
+    """Count one table of features, several tables (a list of lists of names), or with `order` all of that many.
+
+    `reports` may be in memory, or Parquet files: a path, a glob such as "reports/*.parquet", a folder, or a list of
+    these. Files are streamed; all must be of one plan.
+    """
+    files = None if isinstance(reports, Reports) else find_files(reports)
+    plan = reports.plan if isinstance(reports, Reports) else _plan_of_all(files or [])
+    jobs = _jobs(plan, names, order)
+    workers = os.cpu_count() or 1
+    check_memory(jobs, workers, order)
+    total = (
+        len(reports)
+        if isinstance(reports, Reports)
+        else sum(open_parquet(path).metadata.num_rows for path in files or [])
+    )
+    planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
+    codes = tuple(dict.fromkeys(name for job in jobs for name in job.codes))
+    rows = _batch_rows(plan, planes, total, workers)
+    if isinstance(reports, Reports):
+        batches = _slices(reports.table, rows)
+    else:
+        batches = watched(_stream(files or [], plan, {*planes, *codes}, rows), "reports counted", total)
+    tools = _tools(plan, jobs, planes, total)
+
+    def add(batch: Batch, outs: list[Array]) -> list[Array]:
+        try:
+            found = evidence(plan, batch.table, planes, codes, tools)
+        except (ReportError, pa.ArrowException) as error:
+            raise ReportError(f"{batch.where}: {error}") from None
+        for job, out in zip(jobs, outs, strict=True):
+            job.add(found, out, tools)
+        return outs
+
+    sums = _spread(add, batches, [[np.zeros(job.shape, np.int64) for job in jobs] for _ in range(workers)])
+    arrays = [job.read(sum(parts)) for job, parts in zip(jobs, zip(*sums, strict=True), strict=True)]
+    moments = next((array for job, array in zip(jobs, arrays, strict=True) if isinstance(job, Moments)), None)
+    tables = {job.names: array for job, array in zip(jobs, arrays, strict=True) if not isinstance(job, Moments)}
+    return Counts(plan, tables, moments=moments)
+
+
+def _jobs(plan: Plan, names: Any, order: int | None) -> list[Job]:
+    if (names is None) == (order is None):
+        raise CountError("count takes names of features, or order=2 for every pair; give one of them")
+    if order is not None:
+        if type(order) is not int or not 1 <= order <= len(plan.schema):
+            raise CountError(
+                f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
+            )
+        if order in (2, 3):
+            return [Moments(plan, order)]
+        return [_table_job(plan, table) for table in combinations(plan.schema.names, order)]
+    tables = [names] if all(isinstance(name, str) for name in names) else names
+    jobs = []
+    for table in tables:
+        if isinstance(table, str) or not table or len(set(table)) < len(table):
+            raise CountError(f"a table is a list of one or more different features; found {table!r}")
+        for name in table:
+            plan.schema.index(name)
+        jobs.append(_table_job(plan, tuple(sorted(table, key=plan.schema.index))))
+    return list(dict.fromkeys(jobs))
+
+
+def check_memory(jobs: Sequence[Job], workers: int, order: int | None) -> None:
+    """Refuse, before anything is read, what would not fit in half of this machine's memory."""
+    cells = sum(prod(job.shape) for job in jobs)
+    needed = 8 * cells * (workers + 2)  # an accumulator each, their sum, and the checked result
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > memory // 2:
+        instead = f"order={order - 1}, or tables of the features you need" if order else "fewer features at a time"
+        raise CountError(
+            f"this asks for {cells:,} cells, and {needed / 1e9:,.1f} GB to count them; "
+            f"there are {memory / 1e9:,.1f} GB here, and half of it may be used. Ask for {instead}"
+        )
+
+
+def _batch_rows(plan: Plan, planes: Names, total: int, workers: int) -> int:
+    """Rows of a batch: few enough to bound memory, and for every worker to have some."""
+    bits = 1 + sum(len(plan.schema[name].columns) for name in planes)
+    rows = min(MOST_ROWS, BATCH_BITS // bits, -(-total // workers))
+    return max(4096, rows // 4096 * 4096)
+
+
+def _tools(plan: Plan, jobs: Sequence[Job], planes: Names, total: int) -> ModuleType:
+    """Compiled kernels where they save more time than they take to load."""
+    hashes = sum(len(plan.schema[name].columns) for name in planes if isinstance(plan[name], LocalHashing))
+    if total * (sum(job.plain_seconds for job in jobs) + 2e-8 * hashes) < 1.0:
+        return twins
+    from deniable import kernels
+
+    return kernels
+
+
+def _spread(work: Any, batches: Iterator[Batch], outs: list[list[Array]]) -> list[list[Array]]:
+    """Run `work(batch, out)` on every batch, each worker adding to an accumulator of its own."""
+    free = list(outs)
+    running: set[Future[list[Array]]] = set()
+    with ThreadPoolExecutor(len(outs)) as pool:
+        for batch in batches:
+            if not free:
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                free += [future.result() for future in done]
+            running.add(pool.submit(work, batch, free.pop()))
+        for future in running:
+            future.result()
+    return outs
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The Parquet files that a path, a glob, a folder or a list of these means, in order of their names."""
+    if not isinstance(source, str | Path):
+        return [path for one in source for path in find_files(one)]
+    path = Path(source)
+    if path.is_file():
+        return [path]
+    found = sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, glob.glob(str(source))))  # noqa: PTH207
+    if not found:
+        raise ReportError(f"{source}: no such file, and no Parquet files there")
+    return found
+
+
+def _plan_of_all(files: Sequence[Path]) -> Plan:
+    first: Plan | None = None
+    for path in files:
+        source = open_parquet(path)
+        try:
+            plan = plan_of(source.schema_arrow)
+        except (ReportError, PlanError) as error:
+            raise ReportError(f"{path}: {error}") from None
+        if first is not None and plan != first:
+            raise CountError(
+                f"{path} is of another plan than {files[0]}: {plan.fingerprint}, not {first.fingerprint}; "
+                "count them apart"
+            )
+        first = plan
+    if first is None:
+        raise ReportError("no files to count")
+    return first
+
+
+def _stream(files: Sequence[Path], plan: Plan, names: set[str], rows: int) -> Iterator[Batch]:
+    """Batches of the columns that these features need."""
+    wanted = {
+        column.name
+        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
+        if name in names
+        for column in columns
+    }
+    for path in files:
+        source = open_parquet(path)
+        present = [name for name in source.schema_arrow.names if name in wanted]
+        if missing := wanted - set(present):
+            raise ReportError(f"{path}: column {min(missing)!r} is missing from the reports")
+        try:
+            first = 0
+            for batch in source.iter_batches(rows, columns=present):
+                yield Batch(f"{path}, from report {first} on", pa.Table.from_batches([batch]))
+                first += len(batch)
+        except (OSError, pa.ArrowException) as error:
+            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+
+
+def _slices(table: Any, rows: int) -> Iterator[Batch]:
+    for start in range(0, table.num_rows, rows):
+        yield Batch(f"from report {start} on", table.slice(start, rows))

@@ -1,0 +1,206 @@
+"""Counts of evidence bits that occur together: integer tensors, margins at index 0, with their plan.
+
+For a table of features the tensor is the sum over reports of e_1 x e_2 x ... x e_f, where e = (1, bit of value 1, ...,
+bit of value m): axis index 0 means that the feature is not looked at, so every margin is a slice.
+
+All pairs (triples) of features are kept as one symmetric array over (all reports, every evidence column), which holds
+each pair's (triple's) tensor as a block.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import CountError, PlanError, SchemaError
+from deniable.files import replacing
+from deniable.plan import Plan
+
+Array = npt.NDArray[np.int64]
+Names = tuple[str, ...]
+
+MOST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Counts:
+    """Counts of one plan. They add: count parts anywhere, then sum.
+
+    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names.
+    """
+
+    plan: Plan
+    tables: Mapping[Names, Array]  # names in the schema's order
+    moments: Array | None  # of all pairs or triples, if they were counted
+
+    def __init__(
+        self, plan: Plan, tables: Mapping[Any, npt.ArrayLike] | None = None, *, moments: npt.ArrayLike | None = None
+    ) -> None:
+        ordered = {}
+        for key, given in (tables or {}).items():
+            names = (key,) if isinstance(key, str) else tuple(key)
+            order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
+            array = _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
+            ordered[tuple(names[axis] for axis in order)] = _frozen(array.transpose(order))
+        if moments is not None:
+            moments = _checked_moments(plan, moments)
+        if not ordered and moments is None:
+            raise CountError("counts need at least one table; found none")
+        self.__dict__.update(plan=plan, tables=ordered, moments=moments)
+        self._check_total()
+
+    def _check_total(self) -> None:
+        totals = {_called(names): int(array.flat[0]) for names, array in self.tables.items()}
+        if self.moments is not None:
+            totals[f"order {self.moments.ndim}"] = int(self.moments.flat[0])
+        if len(set(totals.values())) > 1:
+            raise CountError(f"all tables must count the same number of reports; found {totals}")
+
+    @property
+    def n(self) -> int:
+        """How many reports were counted."""
+        array = self.moments if self.moments is not None else next(iter(self.tables.values()))
+        return int(array.flat[0])
+
+    def array(self, *names: str) -> Array:
+        """The tensor of these features, axes in this order, from any table that holds them all."""
+        if not names or len(set(names)) < len(names):
+            raise CountError(f"ask for one or more different features; found {list(names)}")
+        for name in names:
+            self.plan.schema.index(name)
+        holders = [table for table in self.tables if set(names) <= set(table)]
+        if holders:
+            table = min(holders, key=len)
+            margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
+            left = [name for name in table if name in names]
+            return margin.transpose([left.index(name) for name in names])
+        if self.moments is not None and len(names) <= self.moments.ndim:
+            blocks = [[0, *columns(self.plan, name)] for name in names]
+            blocks += [[0]] * (self.moments.ndim - len(names))
+            return self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]])
+        raise CountError(f"{_called(names)} was not counted, only {self._contents()}; count it from the reports")
+
+    def __add__(self, other: Self) -> "Counts":
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.plan != other.plan:
+            raise CountError(
+                f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}"
+            )
+        if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
+            raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
+        if self.n > MOST - other.n:
+            raise CountError(f"{self.n} and {other.n} reports are more than 64-bit integers can count")
+        moments = None if self.moments is None or other.moments is None else self.moments + other.moments
+        tables = {names: array + other.tables[names] for names, array in self.tables.items()}
+        return Counts(self.plan, tables, moments=moments)
+
+    def __radd__(self, other: Any) -> "Counts":
+        return self if other == 0 else NotImplemented  # sum() starts from 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and self.plan == other.plan
+            and self.tables.keys() == other.tables.keys()
+            and all(np.array_equal(array, other.tables[names]) for names, array in self.tables.items())
+            and (self.moments is None) == (other.moments is None)
+            and (self.moments is None or other.moments is None or np.array_equal(self.moments, other.moments))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
+
+    def _contents(self) -> str:
+        parts = [_called(names) for names in list(self.tables)[:5]]
+        if len(self.tables) > 5:
+            parts.append(f"{len(self.tables) - 5} more tables")
+        if self.moments is not None:
+            parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])
+        return ", ".join(parts)
+
+    def save(self, path: str | Path) -> None:
+        """Write an .npz file with the plan inside, whole or not at all."""
+        arrays: dict[str, Any] = {"plan": np.array(self.plan.to_json())}
+        for place, (names, array) in enumerate(self.tables.items()):
+            arrays |= {f"names {place}": np.array(names), f"table {place}": array}
+        if self.moments is not None:
+            arrays["moments"] = self.moments
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Counts":
+        """Read counts that `save` wrote, and check them."""
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                plan = Plan.from_json(str(arrays["plan"]))
+                places = range(sum(key.startswith("table ") for key in arrays))
+                tables = {tuple(arrays[f"names {at}"].tolist()): arrays[f"table {at}"] for at in places}
+                moments = arrays.get("moments")
+            return cls(plan, tables, moments=moments)
+        except OSError as error:
+            raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
+        except (CountError, PlanError, SchemaError) as error:
+            raise CountError(f"{path}: {error}") from None
+        except (KeyError, ValueError, AttributeError, EOFError, TypeError, BadZipFile) as error:
+            raise CountError(f"{path}: is not a file of counts: {error}") from None
+
+
+def _order(counts: Counts) -> int:
+    return 0 if counts.moments is None else counts.moments.ndim
+
+
+def columns(plan: Plan, name: str) -> range:
+    """Where a feature's evidence columns stand among (all reports, every evidence column)."""
+    place = plan.schema.index(name)
+    first = 1 + sum(len(feature.columns) for feature in plan.schema.features[:place])
+    return range(first, first + len(plan.schema[name].columns))
+
+
+def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """An int64 copy with this shape, nothing negative and no count above its margin."""
+    array = np.asarray(given)
+    if array.shape != shape:
+        raise CountError(f"{what} must have shape {shape}, one more than the evidence columns; found {array.shape}")
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
+        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
+    array = array.astype(np.int64)
+    if (array < 0).any():
+        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
+    for axis in range(array.ndim):
+        above = array > np.take(array, [0], axis)
+        if above.any():
+            at = tuple(int(i) for i in np.argwhere(above)[0])
+            margin = (*at[:axis], 0, *at[axis + 1 :])
+            raise CountError(f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}")
+    return array
+
+
+def _checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
+    size = 1 + sum(len(feature.columns) for feature in plan.schema)
+    order = np.ndim(given)
+    if order not in (2, 3):
+        raise CountError(f"moments are of order 2 or 3; found {order}")
+    array = _checked(given, (size,) * order, f"the moments of order {order}")
+    if any(not np.array_equal(array, array.swapaxes(*axes)) for axes in combinations(range(order), 2)):
+        raise CountError(f"the moments of order {order} must be symmetric")
+    return _frozen(array)
+
+
+def _frozen(array: Array) -> Array:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def _called(names: Names) -> str:
+    return " x ".join(names)

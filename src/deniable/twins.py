@@ -1,0 +1,75 @@
+"""The kernels written plainly in numpy: what they must agree with, and what small jobs use.
+
+Loading numba takes longer than a small job does. Same names, same arguments, same results as in `kernels`.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.perturb import bucket
+
+Words = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int64]
+
+
+def pairs(planes: Words, out: Counts) -> None:
+    """out[i, j] += reports with bits i and j, for i <= j."""
+    for i in range(len(planes)):
+        out[i, i:] += _ones(planes[i] & planes[i:])
+
+
+def triples(planes: Words, out: Counts) -> None:
+    """out[i, j, k] += reports with bits i, j and k, for i <= j <= k."""
+    for i in range(len(planes)):
+        pairs_of_i = planes[i] & planes[i:]
+        for j, both in enumerate(pairs_of_i, start=i):
+            out[i, j, j:] += _ones(both & planes[j:])
+
+
+def table(planes: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], heads: int, out: Counts) -> None:  # noqa: ARG001 - `heads` only shapes `out`
+    """out.flat[cell] += reports with all of the cell's bits, cells in C order, index 0 not looked at."""
+    cells = out.reshape(-1)
+    for cell, index in enumerate(np.ndindex(*(sizes + 1))):
+        plane = planes[0]
+        for first, v in zip(firsts, index, strict=True):
+            if v:
+                plane = plane & planes[first + v - 1]
+        cells[cell] += _ones(plane)
+
+
+def histogram(flags: Words, codes: npt.NDArray[np.int32], out: Counts) -> None:
+    """out[code] += reports with that code: the bits of `flags`, the first lowest, and above them `codes`, if any."""
+    bits = np.unpackbits(flags.view(np.uint8), axis=1, bitorder="little")
+    code = np.zeros(bits.shape[1], np.int64)
+    for k, bit in enumerate(bits):
+        code |= bit.astype(np.int64) << k
+    if len(codes):
+        code |= codes.astype(np.int64) << len(flags)
+    out += np.bincount(code, minlength=len(out))
+
+
+def one_hot(codes: npt.NDArray[np.int16], out: Words) -> None:
+    """Planes of a column of codes: bit i of plane v is 1 if report i shows v."""
+    for v, plane in enumerate(out):
+        _fill(plane, codes == v)
+
+
+def hashed(seeds: npt.NDArray[np.uint32], shown: npt.NDArray[np.uint16], buckets: int, out: Words) -> None:
+    """Planes of local hashing: bit i of plane v is 1 if report i's hash sends v to the bucket it shows."""
+    for v, plane in enumerate(out):
+        _fill(plane, bucket(seeds, np.full(len(seeds), v), buckets) == shown)
+
+
+def pack(bits: Words, out: Words) -> None:
+    """Planes of a matrix of 0 and 1 with a row for each report and its columns, bytes, seen in eights as words."""
+    for column, plane in zip(bits.view(np.uint8).T, out, strict=True):
+        _fill(plane, column)
+
+
+def _ones(planes: Words) -> npt.NDArray[np.int64]:
+    return np.asarray(np.bitwise_count(planes).sum(axis=-1, dtype=np.int64))
+
+
+def _fill(plane: Words, bits: npt.NDArray[np.bool_ | np.uint8]) -> None:
+    packed = np.packbits(bits, bitorder="little")
+    plane.view(np.uint8)[: len(packed)] = packed

@@ -1,0 +1,134 @@
+"""Every kernel against its plain twin, and every twin against brute force."""
+
+import os
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.comparisons import COMPARISONS, planes
+
+from deniable import kernels, twins
+from deniable.client import PRIME
+
+SIZES = [(1, 1), (63, 2), (64, 5), (65, 9), (700, 12), (5000, 17), (40_000, 70)]
+every_kernel = pytest.mark.parametrize("name", COMPARISONS)
+
+
+def check(name: str, reports: int, columns: int, density: float) -> None:
+    """The kernel adds to its output just what its twin does; and it does add."""
+    function, make = COMPARISONS[name]
+    if name == "triples":
+        columns = min(columns, 20)
+    fast = make(reports, columns, density, np.random.default_rng(reports))
+    slow = make(reports, columns, density, np.random.default_rng(reports))
+    for _ in range(2):
+        getattr(kernels, function)(*fast)
+        getattr(twins, function)(*slow)
+    np.testing.assert_array_equal(finished(name, fast[-1]), finished(name, slow[-1]))
+
+
+def finished(name: str, out: np.ndarray) -> np.ndarray:
+    """Leave out the cells that `pairs` and `triples` leave unfinished."""
+    if name not in ("pairs", "triples"):
+        return out
+    index = np.indices(out.shape)
+    return np.where((np.diff(index, axis=0) >= 0).all(axis=0), out, 0)
+
+
+@every_kernel
+@pytest.mark.parametrize(("reports", "columns"), SIZES)
+def test_kernel_and_twin_agree(name: str, reports: int, columns: int) -> None:
+    check(name, reports, columns, 0.3)
+
+
+@every_kernel
+@pytest.mark.parametrize("density", [0.0, 1.0])
+def test_kernel_and_twin_agree_without_and_with_all_evidence(name: str, density: float) -> None:
+    check(name, 130, 13, density)
+
+
+def check_everything() -> None:
+    for name, (reports, columns) in product(COMPARISONS, SIZES):
+        check(name, reports, columns, 0.3)
+
+
+def test_the_other_innermost_step_agrees_too(tmp_path: Path) -> None:
+    """A processor without vector popcounts takes the carry-save adders (and one with them may stand in for it)."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    without = ",".join(("-" if "avx512" in name or not on else "+") + name for name, on in features.items())
+    code = (
+        "from tests import test_kernels as t; from deniable import kernels as k;"
+        "t.check_everything(); print(k.ROWS, k.LEVELS)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": without, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == (["4", "0"] if "+neon" in without else ["1", "4"])
+
+
+# -- twins against brute force ----------------------------------------------------------------------------------------
+
+
+def matrix(bits: np.ndarray, reports: int) -> np.ndarray:
+    """Planes as a matrix of integers, a row for each report."""
+    return np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :reports].T.astype(np.int64)
+
+
+@pytest.fixture
+def evidence() -> tuple[np.ndarray, np.ndarray]:
+    bits = planes(777, 7, 0.4, np.random.default_rng(4))
+    return bits, matrix(np.ascontiguousarray(bits), 777)
+
+
+def test_pairs_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
+    bits, x = evidence
+    out = np.zeros((7, 7), np.int64)
+    twins.pairs(bits, out)
+    np.testing.assert_array_equal(out, np.triu(x.T @ x))
+
+
+def test_triples_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
+    bits, x = evidence
+    out = np.zeros((7, 7, 7), np.int64)
+    twins.triples(bits, out)
+    np.testing.assert_array_equal(out, finished("triples", np.einsum("ni,nj,nk->ijk", x, x, x)))
+
+
+def test_table_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
+    bits, x = evidence
+    out = np.zeros((2, 12), np.int64)
+    twins.table(bits, np.array([1, 2, 5]), np.array([1, 3, 2]), 1, out)
+    one = np.ones((777, 1), np.int64)
+    axes = [np.hstack([one, x[:, columns]]) for columns in ([1], [2, 3, 4], [5, 6])]
+    np.testing.assert_array_equal(out.reshape(2, 4, 3), np.einsum("ni,nj,nk->ijk", *axes))
+
+
+def test_histogram_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
+    bits, x = evidence
+    codes = np.zeros(64 * bits.shape[1], np.int32)
+    codes[:777] = np.arange(777) % 3
+    out = np.zeros(3 * 4, np.int64)
+    twins.histogram(np.ascontiguousarray(bits[1:3]), codes, out)
+    expected = np.zeros(12, np.int64)
+    for row, code in zip(x, codes, strict=False):
+        expected[row[1] + 2 * row[2] + 4 * code] += 1
+    expected[0] += 64 * bits.shape[1] - 777
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_hashed_by_brute_force() -> None:
+    seeds, shown, buckets, out = COMPARISONS["hashed"][1](200, 11, 0, np.random.default_rng(1))
+    twins.hashed(seeds, shown, buckets, out)
+    exact = [
+        [sum(int(c) * v**k for k, c in enumerate(seed)) % PRIME * 5 // PRIME == int(y) for v in range(11)]
+        for seed, y in zip(seeds, shown, strict=True)
+    ]
+    np.testing.assert_array_equal(matrix(np.ascontiguousarray(out), 200), exact)
