@@ -1,13 +1,16 @@
-"""All benchmarks, or those named: `python -m benchmarks [randomizing] [startup]`."""
+"""All benchmarks, or those named: `python -m benchmarks [randomizing] [counting] [streaming] [startup]`."""
 
 import importlib
+import os
 import platform
 import sys
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-thread work is compared
+
 import numpy as np
 
-BENCHMARKS = ("randomizing", "startup")
+BENCHMARKS = ("randomizing", "counting", "streaming", "startup")
 
-print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}")
+print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")
 for name in sys.argv[1:] or BENCHMARKS:
     importlib.import_module(f"benchmarks.{name}").run()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client import PRIME
-from deniable.evidence import new_planes
+from deniable.planes import new_planes
 
 Arguments = tuple[Any, ...]
 

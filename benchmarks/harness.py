@@ -30,7 +30,11 @@ class Row:
 
 
 def medians(
-    contestants: Mapping[str, Callable[[], Any]], *, repeats: int = 7, clock: Clock = time.process_time
+    contestants: Mapping[str, Callable[[], Any]],
+    *,
+    repeats: int = 7,
+    clock: Clock = time.process_time,
+    pick: Callable[[list[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Seconds of each contestant, in turns, after one round to warm up."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
@@ -40,7 +44,7 @@ def medians(
             run()
             if turn:
                 times[name].append(clock() - start)
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
+    return {name: pick(seconds) for name, seconds in times.items()}
 
 
 def show(title: str, rows: list[Row]) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.layout import report_bytes
+from deniable.layout import columns_of, report_bytes
 from deniable.reports import PLAN_KEY, write
 
 from .scripted import some_records
@@ -43,6 +43,17 @@ def test_files_and_bytes_bring_the_same_reports_back(plan: dn.Plan, count: int, 
 def test_more_reports_than_a_block_turn_into_bytes_and_back() -> None:
     reports = dn.randomize({"a": np.arange(70_000) % 2}, PLANS["one flag"])
     assert dn.Reports.from_bytes(iter(reports.to_bytes()), PLANS["one flag"]) == reports
+
+
+@every_plan
+def test_bits_packed_together_are_those_of_each_column(plan: dn.Plan) -> None:
+    raw = some_reports(plan).to_bytes()
+    bits = np.unpackbits(np.array([list(report) for report in raw], np.uint8), axis=1, bitorder="little")
+    table, position = dn.Reports.from_bytes(raw, plan).table, 0
+    for column in columns_of(plan):
+        plain = column.to_arrow(column.from_bits(bits[:, position : position + column.width]))
+        assert table[column.name].combine_chunks().equals(plain)
+        position += column.width
 
 
 def test_files_are_ordinary_columns(tmp_path: Path) -> None:

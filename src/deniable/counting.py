@@ -1,6 +1,6 @@
 """Counting reports: in memory or streamed from files, on all processors, in memory that does not grow with them.
 
-    batches of reports -> evidence -> one accumulator per job and worker -> their sum
+    batches of what reports show -> evidence -> one accumulator per job and worker -> their sum
 
 A job is what is to be counted: all pairs or triples of evidence columns, or one table of features. Jobs replace each
 other: they say what evidence they need, make an accumulator, add a batch to it, and read the counts off it.
@@ -8,31 +8,32 @@ other: they say what evidence they need, make an accumulator, add a batch to it,
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb, prod
 from pathlib import Path
+from threading import Event, Lock
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable import twins
 from deniable.counts import Array, Counts, Names
 from deniable.errors import CountError, PlanError, ReportError
-from deniable.evidence import Evidence, evidence
+from deniable.evidence import Evidence, evidence, gather
 from deniable.layout import ValueColumn, layout
 from deniable.plan import Plan
+from deniable.planes import tools_for
 from deniable.progress import watched
 from deniable.protocols import LocalHashing
 from deniable.reports import Reports, open_parquet, plan_of
 
-BATCH_BITS = 1 << 28  # of evidence in a batch: 32 MiB
-MOST_ROWS = 1 << 18
+BATCH_BITS = 1 << 26  # of a batch, as read and as evidence: 8 MiB
+MOST_ROWS = 1 << 20
 CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
 MOST_CODES = 1 << 26
 
@@ -145,9 +146,10 @@ class CodeTable:
         codes = np.zeros(size if self.codes else 0, np.int32)
         for name in self.codes:
             codes *= self.plan.schema[name].levels
-            codes += batch.codes[name]
-        flags = batch.planes[[batch.firsts[name] for name in self.planes]]
-        tools.histogram(flags, codes, out)
+            codes[: batch.reports] += batch.codes[name]
+        rows = [batch.firsts[name] for name in self.planes]
+        beside = rows == list(range(rows[0], rows[0] + len(rows))) if rows else False
+        tools.histogram(batch.planes[rows[0] : rows[-1] + 1] if beside else batch.planes[rows], codes, out)
         out[0] -= size - batch.reports  # those that are not there showed no flag and code 0
 
     def read(self, out: Array) -> Array:
@@ -155,9 +157,11 @@ class CodeTable:
         axes = [*self.codes, *reversed(self.planes)]
         tensor = out.reshape([*levels, *[2] * len(self.planes)])
         for axis, name in enumerate(axes):
-            total = tensor.sum(axis=axis, keepdims=True)
-            shown = [1] if name in self.planes else range(tensor.shape[axis])
-            tensor = np.concatenate([total, np.take(tensor, shown, axis)], axis)
+            if name in self.planes:  # (false, true) -> (all, true)
+                lines = tensor.swapaxes(0, axis)
+                lines[0] += lines[1]
+            else:
+                tensor = np.concatenate([tensor.sum(axis=axis, keepdims=True), tensor], axis)
         return tensor.transpose([axes.index(name) for name in self.names])
 
 
@@ -179,13 +183,13 @@ def _table_job(plan: Plan, names: Names) -> Job:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some reports, and where they come from."""
+    """What some reports show of the features that are counted."""
 
-    where: str
-    table: Any
+    reports: int
+    shown: dict[str, Any]
 
     def __len__(self) -> int:
-        return int(self.table.num_rows)
+        return self.reports
 
 
 # -- counting ---------------------------------------------------------------------------------------------------------
@@ -202,39 +206,25 @@ def count(
     `reports` may be in memory, or Parquet files: a path, a glob such as "reports/*.parquet", a folder, or a list of
     these. Files are streamed; all must be of one plan.
     """
-    files = None if isinstance(reports, Reports) else find_files(reports)
-    plan = reports.plan if isinstance(reports, Reports) else _plan_of_all(files or [])
+    plan, total, batches = _source(reports)
     jobs = _jobs(plan, names, order)
     workers = os.cpu_count() or 1
     check_memory(jobs, workers, order)
-    total = (
-        len(reports)
-        if isinstance(reports, Reports)
-        else sum(open_parquet(path).metadata.num_rows for path in files or [])
-    )
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
-    codes = tuple(dict.fromkeys(name for job in jobs for name in job.codes))
-    rows = _batch_rows(plan, planes, total, workers)
-    if isinstance(reports, Reports):
-        batches = _slices(reports.table, rows)
-    else:
-        batches = watched(_stream(files or [], plan, {*planes, *codes}, rows), "reports counted", total)
-    tools = _tools(plan, jobs, planes, total)
+    needed = [name for name in plan.schema.names if any(name in (*job.planes, *job.codes) for job in jobs)]
+    tools = tools_for(total * _plain_seconds(plan, jobs, planes))
 
-    def add(batch: Batch, outs: list[Array]) -> list[Array]:
-        try:
-            found = evidence(plan, batch.table, planes, codes, tools)
-        except (ReportError, pa.ArrowException) as error:
-            raise ReportError(f"{batch.where}: {error}") from None
+    def add(batch: Batch, outs: list[Array]) -> None:
+        found = evidence(plan, len(batch), batch.shown, planes, tools)
         for job, out in zip(jobs, outs, strict=True):
             job.add(found, out, tools)
-        return outs
 
-    sums = _spread(add, batches, [[np.zeros(job.shape, np.int64) for job in jobs] for _ in range(workers)])
+    sums = [[np.zeros(job.shape, np.int64) for job in jobs] for _ in range(workers)]
+    _spread(add, batches(needed, _batch_rows(plan, planes, needed, total, workers)), sums)
     arrays = [job.read(sum(parts)) for job, parts in zip(jobs, zip(*sums, strict=True), strict=True)]
     moments = next((array for job, array in zip(jobs, arrays, strict=True) if isinstance(job, Moments)), None)
-    tables = {job.names: array for job, array in zip(jobs, arrays, strict=True) if not isinstance(job, Moments)}
-    return Counts(plan, tables, moments=moments)
+    counted = {job.names: array for job, array in zip(jobs, arrays, strict=True) if not isinstance(job, Moments)}
+    return Counts(plan, counted, moments=moments)
 
 
 def _jobs(plan: Plan, names: Any, order: int | None) -> list[Job]:
@@ -272,39 +262,78 @@ def check_memory(jobs: Sequence[Job], workers: int, order: int | None) -> None:
         )
 
 
-def _batch_rows(plan: Plan, planes: Names, total: int, workers: int) -> int:
+def _batch_rows(plan: Plan, planes: Names, needed: Sequence[str], total: int, workers: int) -> int:
     """Rows of a batch: few enough to bound memory, and for every worker to have some."""
-    bits = 1 + sum(len(plan.schema[name].columns) for name in planes)
+    widths = dict(zip(plan.schema.names, layout(plan), strict=True))
+    bits = 1 + sum(len(plan.schema[name].columns) for name in planes)  # of evidence, and of the columns read
+    bits += sum(column.width for name in needed for column in widths[name])
     rows = min(MOST_ROWS, BATCH_BITS // bits, -(-total // workers))
     return max(4096, rows // 4096 * 4096)
 
 
-def _tools(plan: Plan, jobs: Sequence[Job], planes: Names, total: int) -> ModuleType:
-    """Compiled kernels where they save more time than they take to load."""
+def _plain_seconds(plan: Plan, jobs: Sequence[Job], planes: Names) -> float:
+    """What a report costs without compiled code, hashes included."""
     hashes = sum(len(plan.schema[name].columns) for name in planes if isinstance(plan[name], LocalHashing))
-    if total * (sum(job.plain_seconds for job in jobs) + 2e-8 * hashes) < 1.0:
-        return twins
-    from deniable import kernels
-
-    return kernels
+    return sum(job.plain_seconds for job in jobs) + 2e-8 * hashes
 
 
-def _spread(work: Any, batches: Iterator[Batch], outs: list[list[Array]]) -> list[list[Array]]:
-    """Run `work(batch, out)` on every batch, each worker adding to an accumulator of its own."""
-    free = list(outs)
-    running: set[Future[list[Array]]] = set()
+def _spread(work: Callable[[Batch, list[Array]], None], batches: Iterator[Batch], outs: list[list[Array]]) -> None:
+    """Run `work(batch, out)` on every batch: workers fetch batches in turn, each adding to its own accumulators."""
+    turn, stopped = Lock(), Event()
+
+    def worker(out: list[Array]) -> None:
+        while not stopped.is_set():
+            with turn:
+                batch = next(batches, None)
+            if batch is None:
+                return
+            work(batch, out)
+
     with ThreadPoolExecutor(len(outs)) as pool:
-        for batch in batches:
-            if not free:
-                done, running = wait(running, return_when=FIRST_COMPLETED)
-                free += [future.result() for future in done]
-            running.add(pool.submit(work, batch, free.pop()))
-        for future in running:
-            future.result()
-    return outs
+        try:
+            for future in [pool.submit(worker, out) for out in outs]:
+                future.result()
+        finally:
+            stopped.set()  # after an error, or Ctrl-C, the others stop at their next batch
 
 
-# -- files ------------------------------------------------------------------------------------------------------------
+# -- where reports come from -------------------------------------------------------------------------------------------
+
+Batches = Callable[[Sequence[str], int], Iterator[Batch]]  # of these features, with so many rows
+
+
+def _source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan, int, Batches]:
+    """The plan, the number of reports, and how to get batches of them."""
+    if isinstance(reports, Reports):
+        return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows)
+    files = find_files(reports)
+    plan, total = _plan_and_total(files)
+    return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
+
+
+def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch]:
+    for start in range(0, len(reports), rows):
+        part = reports.table.slice(start, rows)
+        yield Batch(len(part), gather(reports.plan, part, names))
+
+
+def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
+    """Batches from files, reading the columns that these features need."""
+    columns = dict(zip(plan.schema.names, layout(plan), strict=True))
+    wanted = [column.name for name in names for column in columns[name]]
+    for path in files:
+        source = open_parquet(path)
+        if missing := set(wanted) - set(source.schema_arrow.names):
+            raise ReportError(f"{path}: column {min(missing)!r} is missing from the reports")
+        first = 0
+        try:
+            for batch in source.iter_batches(rows, columns=wanted):
+                yield Batch(len(batch), gather(plan, pa.Table.from_batches([batch]), names))
+                first += len(batch)
+        except (OSError, pa.ArrowException) as error:
+            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+        except ReportError as error:
+            raise ReportError(f"{path}, from report {first} on: {error}") from None
 
 
 def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -320,10 +349,13 @@ def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
     return found
 
 
-def _plan_of_all(files: Sequence[Path]) -> Plan:
+def _plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
+    """The one plan of all files, and how many reports they hold."""
     first: Plan | None = None
+    total = 0
     for path in files:
         source = open_parquet(path)
+        total += source.metadata.num_rows
         try:
             plan = plan_of(source.schema_arrow)
         except (ReportError, PlanError) as error:
@@ -336,31 +368,4 @@ def _plan_of_all(files: Sequence[Path]) -> Plan:
         first = plan
     if first is None:
         raise ReportError("no files to count")
-    return first
-
-
-def _stream(files: Sequence[Path], plan: Plan, names: set[str], rows: int) -> Iterator[Batch]:
-    """Batches of the columns that these features need."""
-    wanted = {
-        column.name
-        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
-        if name in names
-        for column in columns
-    }
-    for path in files:
-        source = open_parquet(path)
-        present = [name for name in source.schema_arrow.names if name in wanted]
-        if missing := wanted - set(present):
-            raise ReportError(f"{path}: column {min(missing)!r} is missing from the reports")
-        try:
-            first = 0
-            for batch in source.iter_batches(rows, columns=present):
-                yield Batch(f"{path}, from report {first} on", pa.Table.from_batches([batch]))
-                first += len(batch)
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
-
-
-def _slices(table: Any, rows: int) -> Iterator[Batch]:
-    for start in range(0, table.num_rows, rows):
-        yield Batch(f"from report {start} on", table.slice(start, rows))
+    return first, total

@@ -10,6 +10,7 @@ each pair's (triple's) tensor as a block.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from pathlib import Path
 from typing import Any, Self
 from zipfile import BadZipFile
@@ -172,16 +173,20 @@ def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         raise CountError(f"{what} must have shape {shape}, one more than the evidence columns; found {array.shape}")
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
         raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
-    array = array.astype(np.int64)
-    if (array < 0).any():
+    array = array.astype(np.int64, order="C")
+    if array.size and array.min() < 0:
         at = tuple(int(i) for i in np.argwhere(array < 0)[0])
         raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
-    for axis in range(array.ndim):
-        above = array > np.take(array, [0], axis)
-        if above.any():
-            at = tuple(int(i) for i in np.argwhere(above)[0])
-            margin = (*at[:axis], 0, *at[axis + 1 :])
-            raise CountError(f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}")
+    for axis, size in enumerate(shape):
+        lines = array.reshape(-1, size, prod(shape[axis + 1 :]))
+        for v in range(1, size):
+            if (lines[:, v] > lines[:, 0]).any():
+                above = np.argwhere(array > np.take(array, [0], axis))[0]
+                at = tuple(int(i) for i in above)
+                margin = (*at[:axis], 0, *at[axis + 1 :])
+                raise CountError(
+                    f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
+                )
     return array
 
 

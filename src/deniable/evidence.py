@@ -12,77 +12,74 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.layout import BucketColumn, Column, SeedColumn, ValueColumn, layout
+from deniable.layout import Column, SeedColumn, ValueColumn, layout
 from deniable.plan import Plan
-
-Words = npt.NDArray[np.uint64]
-
-STEP = 64  # words: planes are a multiple of this long, as the kernels need it
+from deniable.planes import Words, new_planes
+from deniable.protocols import LocalHashing
+from deniable.records import whole
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Some reports' evidence. Row 0 of `planes` is 1 for each report; a feature's planes start at `firsts[name]`."""
+    """Some reports' evidence. Row 0 of `planes` is 1 for each report; a feature's planes start at `firsts[name]`.
+
+    Features counted by codes alone have codes and no planes.
+    """
 
     reports: int
     planes: Words
     firsts: Mapping[str, int]
-    codes: Mapping[str, npt.NDArray[np.int32]]  # padded with 0 to whole planes
+    codes: Mapping[str, npt.NDArray[np.int16]]
 
 
-def evidence(plan: Plan, table: Any, planes: Iterable[str], codes: Iterable[str], tools: ModuleType) -> Evidence:
-    """The evidence of a table of reports: planes of some features, and codes of some that show one value."""
+def gather(plan: Plan, table: Any, names: Iterable[str]) -> dict[str, Any]:
+    """What a table of reports shows of each feature, as numbers: packed bits of each column, codes, or seed and bucket.
+
+    All that asks Arrow for something is here, for one thread at a time: threads that do so together hold each other up.
+    """
     columns = dict(zip(plan.schema.names, layout(plan), strict=True))
+    return {name: _shown(columns[name], [_conformed(table, column) for column in columns[name]]) for name in names}
+
+
+def _shown(columns: tuple[Column, ...], arrays: list[Any]) -> Any:
+    match columns:
+        case (ValueColumn(),):
+            return arrays[0].indices.to_numpy()
+        case (SeedColumn() as seed, _):
+            return seed.coefficients(arrays[0]), arrays[1].to_numpy()
+    return [_packed(array) for array in arrays]
+
+
+def _packed(array: Any) -> npt.NDArray[np.uint8]:
+    """The bits of a column, the first lowest; without a copy unless it starts inside a byte."""
+    if array.offset % 8:
+        return np.packbits(array.to_numpy(zero_copy_only=False), bitorder="little")
+    return np.frombuffer(array.buffers()[1], np.uint8, offset=array.offset // 8)
+
+
+def evidence(plan: Plan, reports: int, shown: Mapping[str, Any], planes: Iterable[str], tools: ModuleType) -> Evidence:
+    """The evidence of what was gathered: planes of some features, and codes of the others, which show one value."""
     firsts, rows = {}, 1
     for name in planes:
         firsts[name], rows = rows, rows + len(plan.schema[name].columns)
-    n = len(table)
-    bits = new_planes(rows, n)
-    _copy_bits(np.packbits(np.ones(n, bool), bitorder="little"), n, bits[0])
+    bits = new_planes(rows, reports)
+    _copy_bits(np.full((reports + 7) // 8, 255, np.uint8), reports, bits[0])
     for name, first in firsts.items():
-        last = first + len(plan.schema[name].columns)
-        _fill_planes(bits[first:last], table, columns[name], tools)
-    coded = {name: _codes(table, columns[name], 64 * bits.shape[1]) for name in codes}
-    return Evidence(n, bits, firsts, coded)
-
-
-def new_planes(rows: int, reports: int) -> Words:
-    """Planes of zeros, each 64-byte aligned, and one cache line longer than it need be.
-
-    Columns a power of two apart would fall on the same places of the cache and push each other out.
-    """
-    words = STEP * -(-reports // (64 * STEP))
-    memory = np.zeros(rows * (words + 8) + 8, np.uint64)
-    start = -memory.ctypes.data // 8 % 8
-    return memory[start : start + rows * (words + 8)].reshape(rows, words + 8)[:, :words]
-
-
-def _fill_planes(planes: Words, table: Any, columns: tuple[Column, ...], tools: ModuleType) -> None:
-    match columns:
-        case (ValueColumn() as value,):
-            tools.one_hot(_conformed(table, value).indices.to_numpy(), planes)
-        case (SeedColumn() as seed, BucketColumn() as bucket):
-            seeds = seed.coefficients(_conformed(table, seed))
-            tools.hashed(seeds, _conformed(table, bucket).to_numpy(), bucket.buckets, planes)
-        case _:
-            for plane, column in zip(planes, columns, strict=True):
-                array = _conformed(table, column)
-                if array.offset % 8:
-                    packed = np.packbits(array.to_numpy(zero_copy_only=False), bitorder="little")
-                else:
-                    packed = np.frombuffer(array.buffers()[1], np.uint8, offset=array.offset // 8)
-                _copy_bits(packed, len(array), plane)
-
-
-def _codes(table: Any, columns: tuple[Column, ...], size: int) -> npt.NDArray[np.int32]:
-    (column,) = columns
-    codes = np.zeros(size, np.int32)
-    codes[: len(table)] = _conformed(table, column).indices.to_numpy()
-    return codes
+        own = bits[first : first + len(plan.schema[name].columns)]
+        match shown[name], plan[name]:
+            case (seeds, buckets), LocalHashing() as protocol:
+                tools.hashed(seeds, buckets, protocol.buckets, own)
+            case list() as packed, _:
+                for plane, column in zip(own, packed, strict=True):
+                    _copy_bits(column, reports, plane)
+            case codes, _:
+                tools.one_hot(codes, own)
+    coded = {name: codes for name, codes in shown.items() if name not in firsts}
+    return Evidence(reports, bits, firsts, coded)
 
 
 def _conformed(table: Any, column: Column) -> Any:
-    return column.conform(table[column.name].combine_chunks())
+    return column.conform(whole(table[column.name]))
 
 
 def _copy_bits(packed: npt.NDArray[np.uint8], count: int, plane: Words) -> None:

@@ -22,7 +22,6 @@ from deniable.client import COEFFICIENTS, PRIME
 
 TILE = 512  # words of a plane at a time: 4 KiB
 STRIP = 64  # planes of b at a time, so that they stay in the second-level cache
-STEP = 64  # words: a multiple of what every innermost step takes
 
 BIT_MASKS = np.array([0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555], np.uint64)
 BYTE_MASKS = np.array([0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF], np.uint64)
@@ -214,9 +213,10 @@ def histogram(flags, codes, out):
     for start in range(0, words, 8):
         for g in range(groups):
             for k in range(min(8, planes - 8 * g)):
-                lanes[g, k] = flags[8 * g + k, start : start + 8]
+                for word in range(8):  # a slice would cost more than its 8 words
+                    lanes[g, k, word] = flags[8 * g + k, start + word]
             for k in range(planes - 8 * g, 8):
-                lanes[g, k] = 0
+                lanes[g, k] = 0  # the last group only
             _exchange(lanes[g], BIT_MASKS, 1)
         if len(codes) == 0 and groups == 2:  # the common case, without inner loops
             for k in range(512):

@@ -79,11 +79,18 @@ def _only_arrow(records: Any) -> bool:
     return known is records and hasattr(records, "__arrow_c_stream__")
 
 
+def whole(column: Any) -> Any:
+    """A column as one array; copied only if it is in several pieces."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:
     """A column's answers as codes, by the rules of `client.encode`; an error names the row of the first bad answer."""
     if isinstance(column, list):
         return np.array([_encode_one(feature, value, first_row + row) for row, value in enumerate(column)], np.int16)
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    column = whole(column)
     if "edges" in feature and (numbers := _numbers(column)) is not None:
         return _encode_numbers(feature, column, numbers, first_row)
     if pa.types.is_dictionary(column.type):
@@ -148,7 +155,7 @@ def distinct_values(records: Any) -> list[tuple[str, str, list[Any]]]:
 def _distinct(name: str, column: Any) -> tuple[str, list[Any]]:
     if isinstance(column, list):
         raise AnswerError(f"column {name!r} mixes types; give it one, or write the schema yourself")
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    column = whole(column)
     if pa.types.is_dictionary(column.type):
         if column.type.ordered and not column.null_count:
             return "text", column.dictionary.cast(pa.string()).to_pylist()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -13,9 +14,10 @@ from deniable import perturb, records
 from deniable.draws import Draws, secure, seeded
 from deniable.errors import AnswerError, PlanError, ReportError
 from deniable.files import replacing
-from deniable.layout import Column, SeedColumn, ValueColumn, columns_of, layout, report_bytes
+from deniable.layout import Column, ValueColumn, columns_of, layout, report_bytes
 from deniable.perturb import BLOCK, Codes
 from deniable.plan import Plan
+from deniable.planes import new_planes, tools_for
 from deniable.protocols import BitByBit, KeepOrUniform, LocalHashing, Protocol
 from deniable.schema import Feature
 
@@ -66,18 +68,7 @@ class Reports:
             if len(report) != size:
                 raise ReportError(f"report {place} (counted from 0) has {len(report)} bytes; this plan's have {size}")
         raw = np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), size)
-        columns = columns_of(plan)
-        edges = np.cumsum([0, *(column.width for column in columns)])
-        parts: list[list[Any]] = [[] for _ in columns]
-        for start in range(0, max(len(raw), 1), BLOCK):
-            bits = np.unpackbits(raw[start : start + BLOCK], axis=1, bitorder="little")
-            if (padding := bits[:, edges[-1] :].any(axis=1)).any():
-                row = start + int(padding.argmax())
-                raise ReportError(f"report {row} (counted from 0) has bits after its last feature")
-            for part, column, low, high in zip(parts, columns, edges, edges[1:], strict=False):
-                part.append(column.from_bits(bits[:, low:high]))
-        arrays = [column.to_arrow(np.concatenate(part)) for column, part in zip(columns, parts, strict=True)]
-        return cls(plan, pa.table(arrays, [column.name for column in columns]))
+        return cls(plan, _from_raw(raw, plan))
 
     def to_bytes(self) -> list[bytes]:
         """Each report as its device sent, or would have sent, it."""
@@ -86,7 +77,7 @@ class Reports:
         reports: list[bytes] = []
         for start in range(0, len(self), BLOCK):
             part = self.table.slice(start, BLOCK)
-            bits = np.hstack([column.to_bits(part[column.name].combine_chunks()) for column in columns])
+            bits = np.hstack([column.to_bits(records.whole(part[column.name])) for column in columns])
             raw = np.packbits(bits, axis=1, bitorder="little").tobytes()
             reports += [raw[at : at + size] for at in range(0, len(raw), size)]
         return reports
@@ -158,9 +149,9 @@ def write(path: str | Path, plan: Plan, parts: Iterable[Reports]) -> int:
     """Write reports of one plan, part after part, to a Parquet file: whole or not at all. Returns how many."""
     columns = columns_of(plan)
     schema = pa.schema([(column.name, column.type) for column in columns])
-    options = {
+    options = {  # randomized bits and seeds do not compress
         "use_dictionary": [column.name for column in columns if isinstance(column, ValueColumn)],
-        "compression": {column.name: "none" if isinstance(column, SeedColumn) else "zstd" for column in columns},
+        "compression": "none",
     }
     rows = 0
     with (
@@ -205,8 +196,40 @@ def _conform(plan: Plan, table: Any) -> Any:
     for column in columns_of(plan):
         if column.name not in found:
             raise ReportError(f"column {column.name!r} is missing from the reports; found {table.column_names}")
-        arrays[column.name] = column.conform(found[column.name].combine_chunks())
+        arrays[column.name] = column.conform(records.whole(found[column.name]))
     return pa.table(arrays, metadata=_metadata(plan))
+
+
+def _from_raw(raw: npt.NDArray[np.uint8], plan: Plan) -> Any:
+    """The columns of reports in bytes, a row for each: single bits are packed into planes, wider fields go by rows."""
+    columns = columns_of(plan)
+    edges = np.cumsum([0, *(column.width for column in columns)])
+    single = {column.name: int(low) for column, low in zip(columns, edges, strict=False) if type(column) is Column}
+    wide: dict[str, list[Any]] = {column.name: [] for column in columns if column.name not in single}
+    planes: list[npt.NDArray[np.uint8]] = []
+    tools = tools_for(4e-9 * len(raw) * len(single))
+    for start in range(0, max(len(raw), 1), BLOCK):
+        bits = np.unpackbits(raw[start : start + BLOCK], axis=1, bitorder="little")
+        if (padding := bits[:, edges[-1] :].any(axis=1)).any():
+            row = start + int(padding.argmax())
+            raise ReportError(f"report {row} (counted from 0) has bits after its last feature")
+        packed = new_planes(8 * -(-len(single) // 8), len(bits))
+        flags = np.zeros((len(bits), len(packed)), np.uint8)
+        flags[:, : len(single)] = bits[:, list(single.values())]
+        tools.pack(flags.view(np.uint64), packed)
+        planes.append(packed.view(np.uint8)[:, : (len(bits) + 7) // 8])
+        for column, low, high in zip(columns, edges, edges[1:], strict=False):
+            if column.name in wide:
+                wide[column.name].append(column.from_bits(bits[:, low:high]))
+    rows = dict(zip(single, np.hstack(planes), strict=False))
+    return pa.table(
+        {
+            column.name: _boolean(rows[column.name], len(raw))
+            if column.name in single
+            else column.to_arrow(np.concatenate(wide[column.name]))
+            for column in columns
+        }
+    )
 
 
 def _boolean(plane: Any, length: int) -> Any:

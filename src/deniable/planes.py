@@ -1,0 +1,33 @@
+"""Bit planes: one evidence column of many reports, 64 of them to a word; and which tools work on them."""
+
+from types import ModuleType
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+
+STEP = 64  # words: planes are a multiple of this long, as the kernels need it
+WORTH = 1.0  # seconds of numpy from which on compiled kernels save more than they take to load
+
+
+def new_planes(rows: int, reports: int) -> Words:
+    """Planes of zeros, each 64-byte aligned, and one cache line longer than it need be.
+
+    Columns a power of two apart would fall on the same places of the cache and push each other out.
+    """
+    words = STEP * -(-reports // (64 * STEP))
+    memory = np.zeros(rows * (words + 8) + 8, np.uint64)
+    start = -memory.ctypes.data // 8 % 8
+    return memory[start : start + rows * (words + 8)].reshape(rows, words + 8)[:, :words]
+
+
+def tools_for(plain_seconds: float) -> ModuleType:
+    """The compiled `kernels` for work that would take numpy long, else their plain `twins`."""
+    if plain_seconds < WORTH:
+        from deniable import twins
+
+        return twins
+    from deniable import kernels
+
+    return kernels
