@@ -56,14 +56,35 @@ def _mixed_codes(reports: int, columns: int, density: float, rng: np.random.Gene
     return flags, codes, np.zeros(7 << len(flags), np.int64)
 
 
+def _copy(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """Every second row, from buffers that end with the last report and have rubbish in the bits after it."""
+    buffers = [np.packbits(rng.random(reports) < density, bitorder="little") for _ in range(columns)]
+    for packed in buffers:
+        packed[-1] |= 0xFF << (reports % 8 or 8) & 0xFF
+    COPIED.append(buffers)
+    addresses = np.array([packed.ctypes.data for packed in buffers])
+    out = new_planes(2 * columns, reports)
+    out[::2] = ~np.uint64(0)
+    return addresses, 2 * np.arange(columns), reports, out
+
+
+COPIED: list[Any] = []  # kept alive for their addresses
+
+
 def _one_hot(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
-    return rng.integers(columns, size=reports).astype(np.int16), new_planes(columns, reports)
+    return rng.integers(columns, size=reports).astype(np.int16), _rubbish(new_planes(columns, reports))
 
 
 def _hashed(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
     seeds = rng.integers(PRIME, size=(reports, 4), dtype=np.uint32)
     seeds[0] = PRIME - 1
-    return seeds, rng.integers(5, size=reports).astype(np.uint16), 5, new_planes(columns, reports)
+    return seeds, rng.integers(5, size=reports).astype(np.uint16), 5, _rubbish(new_planes(columns, reports))
+
+
+def _rubbish(out: Any) -> Any:
+    """What stood in memory before, for functions that write over it."""
+    out[:] = 0x0123456789ABCDEF
+    return out
 
 
 def _pack(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
@@ -77,6 +98,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "table": ("table", _table),
     "histogram of flags": ("histogram", _flag_codes),
     "histogram of flags and codes": ("histogram", _mixed_codes),
+    "copy": ("copy", _copy),
     "one-hot": ("one_hot", _one_hot),
     "hashed": ("hashed", _hashed),
     "pack": ("pack", _pack),

@@ -18,7 +18,7 @@ every_kernel = pytest.mark.parametrize("name", COMPARISONS)
 
 
 def check(name: str, reports: int, columns: int, density: float) -> None:
-    """The kernel adds to its output just what its twin does; and it does add."""
+    """The kernel makes of its output just what its twin does, twice over, so that adding shows."""
     function, make = COMPARISONS[name]
     if name == "triples":
         columns = min(columns, 20)

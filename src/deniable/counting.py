@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from deniable.counts import Array, Counts, Names
 from deniable.errors import CountError, PlanError, ReportError
-from deniable.evidence import Evidence, evidence, gather
+from deniable.evidence import Evidence, evidence, gather, plane_rows
 from deniable.layout import ValueColumn, layout
 from deniable.plan import Plan
-from deniable.planes import tools_for
+from deniable.planes import new_planes, tools_for
 from deniable.progress import watched
 from deniable.protocols import LocalHashing
 from deniable.reports import Reports, open_parquet, plan_of
@@ -213,14 +213,19 @@ def count(
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
     needed = [name for name in plan.schema.names if any(name in (*job.planes, *job.codes) for job in jobs)]
     tools = tools_for(total * _plain_seconds(plan, jobs, planes))
+    rows = _batch_rows(plan, planes, needed, total, workers)
 
-    def add(batch: Batch, outs: list[Array]) -> None:
-        found = evidence(plan, len(batch), batch.shown, planes, tools)
-        for job, out in zip(jobs, outs, strict=True):
-            job.add(found, out, tools)
+    def count_some(next_batch: Callable[[], Batch | None]) -> list[Array]:
+        """What each worker does: fetch batches until there are none, and add them up."""
+        memory = new_planes(plane_rows(plan, planes), rows)
+        outs = [np.zeros(job.shape, np.int64) for job in jobs]
+        while (batch := next_batch()) is not None:
+            found = evidence(plan, len(batch), batch.shown, planes, memory, tools)
+            for job, out in zip(jobs, outs, strict=True):
+                job.add(found, out, tools)
+        return outs
 
-    sums = [[np.zeros(job.shape, np.int64) for job in jobs] for _ in range(workers)]
-    _spread(add, batches(needed, _batch_rows(plan, planes, needed, total, workers)), sums)
+    sums = _spread(count_some, batches(needed, rows), workers)
     arrays = [job.read(sum(parts)) for job, parts in zip(jobs, zip(*sums, strict=True), strict=True)]
     moments = next((array for job, array in zip(jobs, arrays, strict=True) if isinstance(job, Moments)), None)
     counted = {job.names: array for job, array in zip(jobs, arrays, strict=True) if not isinstance(job, Moments)}
@@ -265,8 +270,7 @@ def check_memory(jobs: Sequence[Job], workers: int, order: int | None) -> None:
 def _batch_rows(plan: Plan, planes: Names, needed: Sequence[str], total: int, workers: int) -> int:
     """Rows of a batch: few enough to bound memory, and for every worker to have some."""
     widths = dict(zip(plan.schema.names, layout(plan), strict=True))
-    bits = 1 + sum(len(plan.schema[name].columns) for name in planes)  # of evidence, and of the columns read
-    bits += sum(column.width for name in needed for column in widths[name])
+    bits = plane_rows(plan, planes) + sum(column.width for name in needed for column in widths[name])
     rows = min(MOST_ROWS, BATCH_BITS // bits, -(-total // workers))
     return max(4096, rows // 4096 * 4096)
 
@@ -277,22 +281,19 @@ def _plain_seconds(plan: Plan, jobs: Sequence[Job], planes: Names) -> float:
     return sum(job.plain_seconds for job in jobs) + 2e-8 * hashes
 
 
-def _spread(work: Callable[[Batch, list[Array]], None], batches: Iterator[Batch], outs: list[list[Array]]) -> None:
-    """Run `work(batch, out)` on every batch: workers fetch batches in turn, each adding to its own accumulators."""
+def _spread(
+    work: Callable[[Callable[[], Batch | None]], list[Array]], batches: Iterator[Batch], workers: int
+) -> list[list[Array]]:
+    """Let workers fetch batches, one at a time, and return what each made of its own."""
     turn, stopped = Lock(), Event()
 
-    def worker(out: list[Array]) -> None:
-        while not stopped.is_set():
-            with turn:
-                batch = next(batches, None)
-            if batch is None:
-                return
-            work(batch, out)
+    def next_batch() -> Batch | None:
+        with turn:
+            return None if stopped.is_set() else next(batches, None)
 
-    with ThreadPoolExecutor(len(outs)) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         try:
-            for future in [pool.submit(worker, out) for out in outs]:
-                future.result()
+            return [future.result() for future in [pool.submit(work, next_batch) for _ in range(workers)]]
         finally:
             stopped.set()  # after an error, or Ctrl-C, the others stop at their next batch
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from deniable.layout import Column, SeedColumn, ValueColumn, layout
 from deniable.plan import Plan
-from deniable.planes import Words, new_planes
+from deniable.planes import Words, words_for
 from deniable.protocols import LocalHashing
 from deniable.records import whole
 
@@ -57,35 +57,36 @@ def _packed(array: Any) -> npt.NDArray[np.uint8]:
     return np.frombuffer(array.buffers()[1], np.uint8, offset=array.offset // 8)
 
 
-def evidence(plan: Plan, reports: int, shown: Mapping[str, Any], planes: Iterable[str], tools: ModuleType) -> Evidence:
-    """The evidence of what was gathered: planes of some features, and codes of the others, which show one value."""
-    firsts, rows = {}, 1
+def plane_rows(plan: Plan, names: Iterable[str]) -> int:
+    """How many planes these features have, with that of all reports."""
+    return 1 + sum(len(plan.schema[name].columns) for name in names)
+
+
+def evidence(
+    plan: Plan, reports: int, shown: Mapping[str, Any], planes: Iterable[str], memory: Words, tools: ModuleType
+) -> Evidence:
+    """The evidence of what was gathered: planes of some features, and codes of the others, which show one value.
+
+    Planes are made in `memory`, over what was there: fresh memory would cost more than the copying does.
+    """
+    bits = memory[:, : words_for(reports)]
+    packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]  # all reports
+    firsts, row = {}, 1
     for name in planes:
-        firsts[name], rows = rows, rows + len(plan.schema[name].columns)
-    bits = new_planes(rows, reports)
-    _copy_bits(np.full((reports + 7) // 8, 255, np.uint8), reports, bits[0])
-    for name, first in firsts.items():
-        own = bits[first : first + len(plan.schema[name].columns)]
+        first, row = row, row + len(plan.schema[name].columns)
+        firsts[name] = first
         match shown[name], plan[name]:
             case (seeds, buckets), LocalHashing() as protocol:
-                tools.hashed(seeds, buckets, protocol.buckets, own)
-            case list() as packed, _:
-                for plane, column in zip(own, packed, strict=True):
-                    _copy_bits(column, reports, plane)
+                tools.hashed(seeds, buckets, protocol.buckets, bits[first:row])
+            case list() as columns, _:
+                packed += columns
+                rows += range(first, row)
             case codes, _:
-                tools.one_hot(codes, own)
+                tools.one_hot(codes, bits[first:row])
+    tools.copy(np.array([array.ctypes.data for array in packed]), np.array(rows), reports, bits)
     coded = {name: codes for name, codes in shown.items() if name not in firsts}
     return Evidence(reports, bits, firsts, coded)
 
 
 def _conformed(table: Any, column: Column) -> Any:
     return column.conform(whole(table[column.name]))
-
-
-def _copy_bits(packed: npt.NDArray[np.uint8], count: int, plane: Words) -> None:
-    """Copy `count` bits into a plane; what comes after them stays 0."""
-    octets = plane.view(np.uint8)
-    whole, rest = divmod(count, 8)
-    octets[:whole] = packed[:whole]
-    if rest:
-        octets[whole] = packed[whole] & ((1 << rest) - 1)

@@ -21,6 +21,7 @@ from numba.extending import intrinsic
 from deniable.client import COEFFICIENTS, PRIME
 
 TILE = 512  # words of a plane at a time: 4 KiB
+SMALL = 1 << 17
 STRIP = 64  # planes of b at a time, so that they stay in the second-level cache
 
 BIT_MASKS = np.array([0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555], np.uint64)
@@ -203,8 +204,23 @@ def _products(tile, firsts, sizes, out):
 def histogram(flags, codes, out):
     """out[code] += reports with that code: the bits of `flags`, the first lowest, and above them `codes`, if any.
 
-    Reports are taken 512 at a time, and planes 8 at a time: exchanging bits between 8 words gives 64 bytes, each of
-    them one report's 8 bits. All words are counted whole, so reports that are not there count as code 0.
+    All words are counted whole, so reports that are not there count as code 0. Smaller numbers stay closer: up to
+    SMALL codes are tallied in 32 bits first, which hold a batch.
+    """
+    if len(out) <= SMALL and flags.shape[1] < 1 << 26:
+        tally = np.zeros(len(out), np.uint32)
+        _tally(flags, codes, tally)
+        for code in range(len(out)):
+            out[code] += tally[code]
+    else:
+        _tally(flags, codes, out)
+
+
+@njit(nogil=True, cache=True)
+def _tally(flags, codes, out):
+    """Count codes. Reports are taken 512 at a time, and planes 8 at a time.
+
+    Exchanging bits between 8 words gives 64 bytes, each of them one report's 8 bits.
     """
     planes, words = flags.shape
     groups = (planes + 7) // 8
@@ -245,9 +261,45 @@ def _exchange(lanes, masks, unit):
                     lanes[k, word] ^= moved << shift
 
 
+def loader(bits):
+    """Make an intrinsic: the number of so many bits that stands at an address."""
+
+    @intrinsic
+    def load(typing_context, address):  # noqa: ARG001 - numba's contract
+        def generate(context, builder, signature, arguments):  # noqa: ARG001 - numba's contract
+            value = builder.load(builder.inttoptr(arguments[0], ir.IntType(bits).as_pointer()))
+            value.align = 1
+            return builder.zext(value, WORD) if bits < 64 else value
+
+        return types.uint64(types.intp), generate
+
+    return load
+
+
+load_word = loader(64)
+load_octet = loader(8)
+
+
+@njit(nogil=True, cache=True)
+def copy(addresses, rows, reports, out):
+    """Packed bits of some columns, at these addresses, into these rows of `out`; after the last report come zeros."""
+    whole, rest = reports // 64, (reports % 64 + 7) // 8
+    for column in range(len(addresses)):
+        plane = out[rows[column]]
+        at = addresses[column]
+        for w in range(whole):
+            plane[w] = load_word(at + 8 * w)
+        plane[whole:] = 0
+        for k in range(rest):  # octet by octet, as nothing need stand after the last one
+            plane[whole] |= load_octet(at + 8 * whole + k) << np.uint64(8 * k)
+        if rest:
+            plane[whole] &= (np.uint64(1) << np.uint64(reports % 64)) - np.uint64(1)
+
+
 @njit(nogil=True, cache=True)
 def one_hot(codes, out):
     """Planes of a column of codes: bit i of plane v is 1 if report i shows v."""
+    out[:] = 0
     one = np.uint64(1)
     for i in range(len(codes)):
         out[codes[i], i >> 6] |= one << np.uint64(i & 63)
@@ -260,6 +312,7 @@ def hashed(seeds, shown, buckets, out):
     The hash of v + 1 follows from that of v by three additions, the differences of a cubic; a bucket is a range of
     hashes, from the least h with h * buckets >= bucket * PRIME on.
     """
+    out[:, (len(seeds) + 63) // 64 :] = 0
     prime = np.uint32(PRIME)
     steps = np.empty((COEFFICIENTS, 64), np.uint32)  # the hash and its three differences
     low = np.empty(64, np.uint32)

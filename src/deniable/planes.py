@@ -11,12 +11,17 @@ STEP = 64  # words: planes are a multiple of this long, as the kernels need it
 WORTH = 1.0  # seconds of numpy from which on compiled kernels save more than they take to load
 
 
+def words_for(reports: int) -> int:
+    """Words of a plane of so many reports."""
+    return STEP * -(-reports // (64 * STEP))
+
+
 def new_planes(rows: int, reports: int) -> Words:
     """Planes of zeros, each 64-byte aligned, and one cache line longer than it need be.
 
     Columns a power of two apart would fall on the same places of the cache and push each other out.
     """
-    words = STEP * -(-reports // (64 * STEP))
+    words = words_for(reports)
     memory = np.zeros(rows * (words + 8) + 8, np.uint64)
     start = -memory.ctypes.data // 8 % 8
     return memory[start : start + rows * (words + 8)].reshape(rows, words + 8)[:, :words]

@@ -3,6 +3,8 @@
 Loading numba takes longer than a small job does. Same names, same arguments, same results as in `kernels`.
 """
 
+import ctypes
+
 import numpy as np
 import numpy.typing as npt
 
@@ -48,6 +50,13 @@ def histogram(flags: Words, codes: npt.NDArray[np.int32], out: Counts) -> None:
     out += np.bincount(code, minlength=len(out))
 
 
+def copy(addresses: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], reports: int, out: Words) -> None:
+    """Packed bits of some columns, at these addresses, into these rows of `out`; after the last report come zeros."""
+    for address, row in zip(addresses.tolist(), rows, strict=True):
+        packed = np.ctypeslib.as_array((ctypes.c_uint8 * ((reports + 7) // 8)).from_address(address))
+        _fill(out[row], np.unpackbits(packed, count=reports, bitorder="little"))
+
+
 def one_hot(codes: npt.NDArray[np.int16], out: Words) -> None:
     """Planes of a column of codes: bit i of plane v is 1 if report i shows v."""
     for v, plane in enumerate(out):
@@ -72,4 +81,6 @@ def _ones(planes: Words) -> npt.NDArray[np.int64]:
 
 def _fill(plane: Words, bits: npt.NDArray[np.bool_ | np.uint8]) -> None:
     packed = np.packbits(bits, bitorder="little")
-    plane.view(np.uint8)[: len(packed)] = packed
+    octets = plane.view(np.uint8)
+    octets[: len(packed)] = packed
+    octets[len(packed) :] = 0
