@@ -18,8 +18,9 @@ _HOME = {
     "Plan": "plan",
     "Reports": "reports", "randomize": "reports",
     "Counts": "counts", "count": "counting",
+    "Estimate": "estimates", "estimate": "estimates",
     "DeniableError": "errors", "SchemaError": "errors", "PlanError": "errors", "AnswerError": "errors",
-    "ReportError": "errors", "CountError": "errors",
+    "ReportError": "errors", "CountError": "errors", "EstimateError": "errors",
 }  # fmt: skip
 __all__ = [*_HOME]
 
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
     from deniable.errors import AnswerError as AnswerError
     from deniable.errors import CountError as CountError
     from deniable.errors import DeniableError as DeniableError
+    from deniable.errors import EstimateError as EstimateError
     from deniable.errors import PlanError as PlanError
     from deniable.errors import ReportError as ReportError
     from deniable.errors import SchemaError as SchemaError
+    from deniable.estimates import Estimate as Estimate
+    from deniable.estimates import estimate as estimate
     from deniable.plan import Plan as Plan
     from deniable.protocols import GRR as GRR
     from deniable.protocols import LocalHashing as LocalHashing

@@ -1,0 +1,261 @@
+"""Estimates of the true answers' tables, with their covariance in closed form.
+
+`estimate` inverts the counts axis by axis (`structure`). Exactly unbiased estimates may be negative or above N: they
+are kept as they are. Estimates of disjoint groups of respondents add, whatever their plans: counts and covariances add.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.counts import Counts
+from deniable.errors import EstimateError
+from deniable.schema import Choice, Feature
+from deniable.structure import Array, Axis, along, contract, invert
+
+METHODS = ("consistent", "unbiased")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A number of respondents, as a proportion, with its standard error; `count` is the number itself.
+
+    The standard error is nan, and `enough` false, where there are not enough reports for it to exist.
+    """
+
+    count: float
+    variance: float
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The proportion."""
+        return self.count / self.n
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for a standard error: the estimated variance is not negative."""
+        return self.variance >= 0
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the proportion."""
+        return sqrt(self.variance) / self.n if self.enough else float("nan")
+
+    def __str__(self) -> str:
+        if not self.enough:
+            return f"{self.value:.4f} (not enough reports for a standard error)"
+        return f"{self.value:.4f} +- {self.stderr:.4f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Respondents of one plan: how many, their estimated truth, and the axes that say how noisy it is."""
+
+    n: int
+    axes: tuple[Axis, ...]
+    truth: Array
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
+        """Of two weighted sums whose weights are products, one vector per feature."""
+        pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
+        moment = contract(self.truth, [g for g, _ in pairs])
+        if population:
+            return moment - contract(self.truth, left) * contract(self.truth, right) / self.n
+        return moment - contract(self.truth, [u for _, u in pairs])
+
+    def variances(self, rows: Sequence[Array], *, population: bool) -> Array:
+        """Of all combinations of rows of weights, one matrix of rows per feature."""
+        squares = [axis.squares(matrix) for axis, matrix in zip(self.axes, rows, strict=True)]
+        moment = along(self.truth, [g for g, _ in squares])
+        if population:
+            return moment - along(self.truth, rows) ** 2 / self.n
+        return moment - along(self.truth, [u for _, u in squares])
+
+    def dense(self, *, population: bool) -> Array:
+        """The covariance of all entries of the truth, in C order."""
+        moments = [axis.seconds() for axis in self.axes]
+        covariance = _pairs(self.truth, [g for g, _ in moments])
+        if population:
+            flat = self.truth.reshape(-1)
+            return covariance - np.outer(flat, flat) / self.n
+        return covariance - _pairs(self.truth, [u for _, u in moments])
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The estimated truth of some features: tensors like `Counts.array`'s, in respondents, with their covariance.
+
+    It is about these respondents (the noise of randomizing alone), or with `about("population")` about the population
+    that they were drawn from (with the sampling added).
+    """
+
+    features: tuple[Feature, ...]
+    groups: tuple[Group, ...]
+    method: str
+    subject: str = "respondents"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in the order of the axes."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def n(self) -> int:
+        """How many respondents."""
+        return sum(group.n for group in self.groups)
+
+    @cached_property
+    def mean(self) -> Array:
+        """Estimated numbers of respondents; index 0 of an axis means that the feature is not looked at."""
+        return np.asarray(self._sum(lambda group: group.truth))
+
+    @cached_property
+    def variance(self) -> Array:
+        """The estimated variance of each entry of `mean`; negative where there are not enough reports."""
+        rows = [np.eye(size) for size in self.mean.shape]
+        return np.asarray(self._sum(lambda group: group.variances(rows, population=self._population)))
+
+    def covariance(self, left: Mapping[str, Any] | None = None, right: Mapping[str, Any] | None = None) -> Any:
+        """The dense covariance, (size, size) in C order of `mean`; or of two cells, `{feature: answer}`."""
+        if left is not None and right is not None:
+            pair = self._weights(left), self._weights(right)
+            return float(self._sum(lambda group: group.covariance(*pair, population=self._population)))
+        size = self.mean.size
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if 3 * 8 * size**2 > memory // 2:
+            raise EstimateError(
+                f"the covariance of {size:,} entries needs {3 * 8 * size**2 / 1e9:,.1f} GB; "
+                "ask for its entries, covariance({...}, {...}), or for fewer features with project"
+            )
+        return self._sum(lambda group: group.dense(population=self._population))
+
+    def project(self, *names: str) -> "Estimate":
+        """The estimate of fewer features, in this order."""
+        if not names or len(set(names)) < len(names) or not set(names) <= set(self.names):
+            raise EstimateError(f"project takes one or more of {', '.join(map(repr, self.names))}; found {list(names)}")
+        axes = [self.names.index(name) for name in names]
+        kept = [axis for axis in range(len(self.names)) if axis in axes]
+        margin = tuple(slice(None) if axis in axes else 0 for axis in range(len(self.names)))
+        order = [kept.index(axis) for axis in axes]
+        groups = tuple(
+            Group(group.n, tuple(group.axes[axis] for axis in axes), group.truth[margin].transpose(order))
+            for group in self.groups
+        )
+        return replace(self, features=tuple(self.features[axis] for axis in axes), groups=groups)
+
+    def about(self, subject: str) -> "Estimate":
+        """The same estimate about "respondents", or about the "population" they were drawn from."""
+        if subject not in ("respondents", "population"):
+            raise EstimateError(f'an estimate is about "respondents" or the "population"; found {subject!r}')
+        return replace(self, subject=subject)
+
+    def cell(self, answers: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
+        """The share of respondents with these answers: `cell(smoker=True, age="65+")`, or a mapping."""
+        weights = self._weights({**(answers or {}), **more})
+        count = sum(contract(group.truth, weights) for group in self.groups)
+        variance = self._sum(lambda group: group.covariance(weights, weights, population=self._population))
+        return Answer(float(count), float(variance), self.n)
+
+    def linear(self, weights: npt.ArrayLike) -> Answer:
+        """Any weighted sum of entries of `mean`, weights shaped like it."""
+        weights = np.asarray(weights, np.float64)
+        if weights.shape != self.mean.shape:
+            raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {weights.shape}")
+        flat = weights.reshape(-1)
+        return Answer(float(flat @ self.mean.reshape(-1)), float(flat @ self.covariance() @ flat), self.n)
+
+    def table(self) -> Any:
+        """Tidy rows, one per combination of answers: the features, proportion and stderr (nan: not enough reports)."""
+        rows = [_answer_rows(feature) for feature in self.features]
+        counts = along(self.mean, rows).reshape(-1)
+        variances = self._sum(lambda group: group.variances(rows, population=self._population)).reshape(-1)
+        labels = list(zip(*product(*map(_answers, self.features)), strict=True))
+        stderr = np.sqrt(np.where(variances >= 0, variances, np.nan)) / self.n
+        columns = {name: pa.array(values) for name, values in zip(self.names, labels, strict=True)}
+        return pa.table(columns | {"proportion": counts / self.n, "stderr": stderr})
+
+    def __add__(self, other: "Estimate") -> "Estimate":
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        if self.features != other.features or self.subject != other.subject:
+            raise EstimateError(
+                "estimates add over the same features with the same values, about the same; "
+                f"found {self.features}, about the {self.subject}, and {other.features}, about the {other.subject}"
+            )
+        method = self.method if self.method == other.method else "mixed"
+        return replace(self, groups=self.groups + other.groups, method=method)
+
+    def __radd__(self, other: Any) -> "Estimate":
+        return self if other == 0 else NotImplemented  # sum() starts from 0
+
+    def __repr__(self) -> str:
+        return f"<Estimate ({self.method}) of {' x '.join(self.names)}, {self.n:,} reports, about the {self.subject}>"
+
+    @property
+    def _population(self) -> bool:
+        return self.subject == "population"
+
+    def _sum(self, of: Any) -> Any:
+        return sum(of(group) for group in self.groups)
+
+    def _weights(self, answers: Mapping[str, Any]) -> list[Array]:
+        """One vector per feature: the answer's, or index 0 for a feature that is not asked about."""
+        if unknown := set(answers) - set(self.names):
+            raise EstimateError(f"no feature {min(unknown)!r} here; there are {', '.join(map(repr, self.names))}")
+        weights = []
+        for feature in self.features:
+            rows = np.eye(1 + len(feature.columns))[:1]
+            if feature.name in answers:
+                options = _answers(feature)
+                if answers[feature.name] not in options:
+                    raise EstimateError(f"{feature.name!r} has the answers {options}; found {answers[feature.name]!r}")
+                rows = _answer_rows(feature)[options.index(answers[feature.name]) :]
+            weights.append(rows[0])
+        return weights
+
+
+def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent") -> Estimate:
+    """Estimate the table of these features from counts that hold it.
+
+    `consistent` (the default) centres each report's evidence, so that a choice's values sum to the whole and all tables
+    agree with their margins; `unbiased` is the plain estimate. Both are unbiased.
+    """
+    if method not in METHODS:
+        raise EstimateError(f"method must be one of {', '.join(METHODS)}; found {method!r}")
+    names = [names] if isinstance(names, str) else list(names)
+    array = counts.array(*names)
+    if not counts.n:
+        raise EstimateError("there are no reports to estimate from")
+    axes = tuple(Axis.of(counts.plan[name], centred=method == "consistent") for name in names)
+    features = tuple(counts.plan.schema[name] for name in names)
+    return Estimate(features, (Group(counts.n, axes, invert(axes, array)),), method)
+
+
+def _answers(feature: Feature) -> list[Any]:
+    return list(feature.values) if isinstance(feature, Choice) else [False, True]
+
+
+def _answer_rows(feature: Feature) -> Array:
+    """The weights of each answer on a feature's axis: False is all less True."""
+    if isinstance(feature, Choice):
+        return np.eye(1 + len(feature.values))[1:]
+    return np.array([[1.0, -1.0], [0.0, 1.0]])
+
+
+def _pairs(truth: Array, moments: Sequence[Array]) -> Array:
+    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a square matrix."""
+    tensor = truth
+    for moment in moments:
+        tensor = np.tensordot(tensor, moment, axes=([0], [2]))
+    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
+    size = prod(truth.shape)
+    return tensor.transpose(order).reshape(size, size)

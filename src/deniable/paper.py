@@ -1,0 +1,123 @@
+"""The paper's own objects, for any set of flags with one p and q, as dense matrices for researchers.
+
+Column sets of size 1 to D stand in blocks by size, and inside a block in lexicographic order (`column_sets`). With
+K^(alpha beta)(J, S) = 1 if S is a subset of J,
+
+    E(c) = M t + P N,      M = sum_(alpha >= beta) p^(alpha - beta) (q - p)^beta K^(alpha beta),   P_J = p^|J|
+    M^-1 = sum_(alpha >= beta) (q - p)^-alpha (-p)^(alpha - beta) K^(alpha beta)
+
+What these do for a handful of flags, `structure` does for any features, axis by axis, without building them.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Set = tuple[int, ...]
+
+
+def column_sets(columns: int, *, smallest: int = 1) -> list[Set]:
+    """The sets of columns in the paper's order: by size, then lexicographically."""
+    return [J for size in range(smallest, columns + 1) for J in combinations(range(columns), size)]
+
+
+def subset_incidence(columns: int, alpha: int, beta: int) -> Array:
+    """K^(alpha beta) over all column sets: 1 where a set of size beta is inside one of size alpha, else 0."""
+    sets = column_sets(columns)
+    return np.array([[float(len(J) == alpha and len(S) == beta and set(S) <= set(J)) for S in sets] for J in sets])
+
+
+def mean_matrix(columns: int, p: float, q: float) -> Array:
+    """M of eq-c-exp: how expected counts follow from the truth."""
+    sizes = range(1, columns + 1)
+    return sum(
+        (p ** (a - b) * (q - p) ** b * subset_incidence(columns, a, b) for a in sizes for b in sizes if b <= a),
+        np.zeros(()),
+    )
+
+
+def inverse_mean_matrix(columns: int, p: float, q: float) -> Array:
+    """M^-1 of lemma theo-inv-m."""
+    sizes = range(1, columns + 1)
+    return sum(
+        ((q - p) ** -a * (-p) ** (a - b) * subset_incidence(columns, a, b) for a in sizes for b in sizes if b <= a),
+        np.zeros(()),
+    )
+
+
+def background(columns: int, p: float) -> Array:
+    """P: what one respondent with no true column adds to each expected count."""
+    return np.array([p ** len(J) for J in column_sets(columns)])
+
+
+def expected_counts(truth: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
+    """E(c) = M t + P N (theorem theo-exp-c)."""
+    return np.asarray(mean_matrix(columns, p, q) @ np.asarray(truth, float) + background(columns, p) * n)
+
+
+def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
+    """Covariance of the counts given the truth (theorem theo-covar-c).
+
+    V(c_J, c_J') = sum_(S in J u J') t_S (q - p)^|S| p^(|J u J'| - |S|)
+                   (1 - (q + p)^|S n J n J'| p^(|J n J'| - |S n J n J'|)),   with t of the empty set = N
+    """
+    sets = column_sets(columns)
+    t = dict(zip(sets, np.asarray(truth, float), strict=True)) | {(): float(n)}
+
+    def entry(J: Set, K: Set) -> float:
+        union, both = sorted({*J, *K}), {*J} & {*K}
+        total = 0.0
+        for size in range(len(union) + 1):
+            for S in combinations(union, size):
+                common = len(both & {*S})
+                spread = (q - p) ** size * p ** (len(union) - size)
+                total += t[S] * spread * (1 - (q + p) ** common * p ** (len(both) - common))
+        return total
+
+    return np.array([[entry(J, K) for K in sets] for J in sets])
+
+
+def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
+    """Covariance of the estimates from the counts observed (theorem theo-t-var).
+
+    V(t_J, t_J') = (q - p)^-(|J| + |J'|) sum_(S in J u J') c_S (-p)^(|J u J'| - |S|)
+                   ((-p)^|J n J' - S| (1 - 2p)^|J n J' n S| - (q - p)^|J n J'|)
+    """
+    sets = column_sets(columns)
+    c = dict(zip(sets, np.asarray(counts, float), strict=True)) | {(): float(n)}
+
+    def entry(J: Set, K: Set) -> float:
+        union, both = sorted({*J, *K}), {*J} & {*K}
+        total = 0.0
+        for size in range(len(union) + 1):
+            for S in combinations(union, size):
+                common = len(both & {*S})
+                weight = (-p) ** (len(both) - common) * (1 - 2 * p) ** common - (q - p) ** len(both)
+                total += c[S] * (-p) ** (len(union) - size) * weight
+        return total / (q - p) ** (len(J) + len(K))
+
+    return np.array([[entry(J, K) for K in sets] for J in sets])
+
+
+def row_types(co_occurrences: npt.ArrayLike) -> Array:
+    """From co-occurrences to distinct rows (lemma theo-row-type-counts): tensors with an axis of length 2 per flag.
+
+    Co-occurrences have [not looked at, true] on each axis; rows have [false, true].
+    """
+    tensor = np.array(co_occurrences, float)
+    for axis in range(tensor.ndim):
+        lines = tensor.swapaxes(0, axis)
+        lines[0] -= lines[1]
+    return tensor
+
+
+def co_occurrences(row_types: npt.ArrayLike) -> Array:
+    """From distinct rows to co-occurrences: the inverse of `row_types`."""
+    tensor = np.array(row_types, float)
+    for axis in range(tensor.ndim):
+        lines = tensor.swapaxes(0, axis)
+        lines[0] += lines[1]
+    return tensor
