@@ -13,6 +13,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from deniable.progress import _line
 
 SURVEY = """
 [[features]]
@@ -81,6 +82,10 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),
     "nothing to count": (["count", "none*.parquet", "--order", "2", "-o", "c.npz"], r"none\*.parquet: no such file"),
     "order too high": (["count", "done.parquet", "--order", "9", "-o", "c.npz"], "from 1 to .* 3; found 9"),
+    "counts over reports": (["count", ".", "--order", "1", "-o", "./done.parquet"], "would be written over"),
+    "counts nowhere": (["count", "done.parquet", "--order", "1", "-o", "none/c.npz"], "there is no folder"),
+    "table with a line": (["count", "done.parquet", "--table", "a\nb", "-o", "c.npz"], "--table takes names"),
+    "table with half a quote": (["count", "done.parquet", "--table", '"a', "-o", "c.npz"], "--table takes names"),
     "no such table": (["count", "done.parquet", "--table", "smoker,sex", "-o", "c.npz"], "no feature 'sex'"),
     "no plan": (["randomize", "none.json", "answers.csv", "-o", "r.parquet"], "none.json: cannot be read"),
     "not a plan": (["randomize", "answers.csv", "answers.csv", "-o", "r.parquet"], "answers.csv: the plan is not JSON"),
@@ -100,7 +105,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
         ["randomize", "plan.json", "void.csv", "-o", "r.parquet"],
         "void.csv: column 'smoker' is missing; found none",
     ),
-    "not parquet": (["randomize", "plan.json", "bad.parquet", "-o", "r.parquet"], "bad.parquet: cannot be read"),
+    "not parquet": (["randomize", "plan.json", "folder/bad.parquet", "-o", "r.parquet"], "bad.parquet: cannot be read"),
 }
 
 
@@ -113,7 +118,8 @@ def test_bad_input_is_one_line_and_status_1(
     Path("short.csv").write_text("smoker,age\n1,old\n")
     Path("ragged.csv").write_text(CSV + "1,2\n")
     Path("void.csv").write_text("")
-    Path("bad.parquet").write_text("not parquet")
+    Path("folder").mkdir()
+    Path("folder/bad.parquet").write_text("not parquet")
     Path("folder.csv").mkdir()
     Path("header.csv").write_text("x\n")
     Path("double.csv").write_text("smoker,age,age,income\n1,old,old,3\n")
@@ -193,8 +199,25 @@ def test_stopped_by_a_signal_nothing_stays(survey: Path) -> None:
         time.sleep(0.01)
     running.terminate()
     assert "stopped; nothing was written" in running.communicate(timeout=30)[1]
-    assert running.returncode == 130
+    assert running.returncode == 143
     assert sorted(survey.iterdir()) == before
+
+
+def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
+    plan = dn.Plan.load("plan.json")
+    answers = {"smoker": [True] * 3, "age": ["old"] * 3, "income": [1] * 3}
+    dn.randomize(answers, plan).save("r.parquet")
+    code = "import deniable.progress as p; p.EVERY = 0; from deniable.cli import main; "
+    code += "main('count r.parquet --order 2 -o c.npz'.split())"
+    read, write = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], cwd=survey, stderr=write, check=True)
+    os.close(write)
+    assert re.search(r"3 reports counted, [\d,]+ per second, 0 s left", os.read(read, 10_000).decode())
+
+
+def test_the_time_left_is_what_is_left_at_this_speed() -> None:
+    assert _line("rows", 100, 2.0, 350) == "100 rows, 50 per second, 5 s left"
+    assert _line("rows", 100, 2.0, None) == "100 rows, 50 per second"
 
 
 def test_progress_is_for_terminals(survey: Path) -> None:

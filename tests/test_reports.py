@@ -120,8 +120,14 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "reports not bytes": (lambda: dn.Reports.from_bytes(["a"], MIXED), "report 0 .*must be bytes; found 'a'"),
     "bytes, not a list": (lambda: dn.Reports.from_bytes(b"ab", MIXED), "report 0 .*must be bytes; found 97"),
     "arguments swapped": (lambda: dn.Reports.from_bytes(MIXED, []), r"need the plan they were made by; found \[\]"),
-    "null bit": (lambda: with_column("flag", pa.array([True, None, False])), "'flag' of the reports has nulls"),
-    "null value": (lambda: with_column("grr", pa.array(["v1", None, "v1"])), "'grr' of the reports has nulls"),
+    "null bit": (
+        lambda: with_column("flag", pa.array([True, None, False])),
+        r"report 1 \(counted from 0\), column 'flag': null",
+    ),
+    "null value": (
+        lambda: with_column("grr", pa.array(["v1", None, "v1"])),
+        r"report 1 \(counted from 0\), column 'grr': null",
+    ),
     "bits as numbers": (lambda: with_column("flag", pa.array([1, 0, 1])), "must be bool; found int64"),
     "unknown value": (lambda: with_column("grr", pa.array(["v1", "v0", "v9"])), "report 2 .*'v9' is not one of its"),
     "values of another type": (lambda: with_column("grr", pa.array([[1], [2], [3]])), "'grr' of the reports must be"),
@@ -134,7 +140,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "padding": (lambda: dn.Reports.from_bytes([b"\1", b"\2"], PLANS["one flag"]), "report 1 .*bits after its last"),
     "high value": (
         lambda: dn.Reports.from_bytes([b"\0" * 19, b"\x0e" + b"\0" * 18], MIXED),
-        "report 1 .*'grr': there are 5 values, and it shows a higher one",
+        "report 1 .*'grr': there are 5 values, and it shows another one",
     ),
     "another plan": (
         lambda: write("never.parquet", PLANS["one flag"], [some_reports(MIXED, 3)]),

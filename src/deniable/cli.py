@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable import __version__
 from deniable.errors import AnswerError, DeniableError
+from deniable.files import check_target
 
 if TYPE_CHECKING:
     from deniable.plan import Plan
@@ -27,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
     try:
-        with _stopped_by(signal.SIGTERM):
+        with _stopping(signal.SIGINT, signal.SIGTERM):
             arguments.run(arguments)
         if sys.stdout:
             sys.stdout.flush()
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         _say("stopped; nothing was written")
-        return 130
+        return 128 + (STOPPED[-1] if STOPPED else signal.SIGINT)
     return 0
 
 
@@ -48,14 +49,30 @@ def _say(message: str) -> None:
     print(f"{clear}deniable: {message}", file=sys.stderr)
 
 
+STOPPED: list[int] = []  # the signals that asked to stop
+
+
 @contextmanager
-def _stopped_by(number: signal.Signals) -> Iterator[None]:
-    """Let a signal stop the work as Ctrl-C does, so that nothing half-written stays."""
-    before = signal.signal(number, signal.default_int_handler)
+def _stopping(*numbers: signal.Signals) -> Iterator[None]:
+    """Let these signals stop the work, so that nothing half-written stays."""
+
+    def stop(number: int, _frame: object) -> None:
+        STOPPED.append(number)
+        raise KeyboardInterrupt
+
+    STOPPED.clear()
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _check_stopped() -> None:
+    """Stop if asked to: an exception raised inside a library's callback may have been lost."""
+    if STOPPED:
+        raise KeyboardInterrupt
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -93,7 +110,10 @@ def _parser() -> argparse.ArgumentParser:
     what = count.add_mutually_exclusive_group(required=True)
     what.add_argument("--order", type=int, help="every pair (2), every triple (3), ... of features")
     what.add_argument(
-        "--table", action="append", metavar="A,B,C", help="one table of these features; may be given more than once"
+        "--table",
+        action="append",
+        metavar="A,B,C",
+        help="one table of these features; may be given more than once; a name with a comma goes in double quotes",
     )
     count.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
     count.set_defaults(run=_count)
@@ -116,7 +136,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     if arguments.output is None:
         print(plan.to_json(), end="")
     else:
-        _check_output(arguments.output, arguments.survey)
+        check_target(arguments.output, arguments.survey)
         plan.save(arguments.output)
     print(plan, file=sys.stderr)
     if arguments.output is not None:
@@ -128,24 +148,24 @@ def _randomize(arguments: argparse.Namespace) -> None:
     from deniable.reports import write
 
     plan = Plan.load(arguments.plan)
-    _check_output(arguments.output, arguments.plan, arguments.answers)
+    check_target(arguments.output, arguments.plan, arguments.answers)
     rows = write(arguments.output, plan, _randomized_parts(Path(arguments.answers), plan))
     print(f"{rows:,} report{'s' * (rows != 1)} written to {arguments.output}.", file=sys.stderr)
-
-
-def _check_output(output: str, *inputs: str) -> None:
-    for source in inputs:
-        if Path(output).resolve() == Path(source).resolve():
-            raise DeniableError(f"{output}: is read from, and would be written over; give another output")
 
 
 def _count(arguments: argparse.Namespace) -> None:
     import csv
 
-    from deniable.counting import count
+    from deniable.counting import count, find_files
 
-    tables = [next(csv.reader([table], skipinitialspace=True)) for table in arguments.table or []]
-    counts = count(arguments.reports, tables or None, order=arguments.order)
+    try:
+        tables = [next(csv.reader([table], skipinitialspace=True, strict=True)) for table in arguments.table or []]
+    except csv.Error as error:
+        raise DeniableError(f"--table takes names with commas between them: {error}") from None
+    files = find_files(arguments.reports)
+    check_target(arguments.output, *files)
+    counts = count(files, tables or None, order=arguments.order)
+    _check_stopped()
     counts.save(arguments.output)
     print(f"{counts.n:,} report{'s' * (counts.n != 1)} counted, written to {arguments.output}.", file=sys.stderr)
 
@@ -163,6 +183,7 @@ def _randomized_parts(path: Path, plan: "Plan") -> Iterator["Reports"]:
         except AnswerError as error:
             raise AnswerError(f"{path}: {error}") from None
         rows += len(part)
+        _check_stopped()
         yield part
 
 

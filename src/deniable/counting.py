@@ -8,7 +8,7 @@ other: they say what evidence they need, make an accumulator, add a batch to it,
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from deniable.counts import Array, Counts, Names
+from deniable import twins
+from deniable.counts import Array, Counts, Names, checked_names
 from deniable.errors import CountError, PlanError, ReportError
 from deniable.evidence import Evidence, evidence, gather, plane_rows
 from deniable.layout import ValueColumn, layout
 from deniable.plan import Plan
-from deniable.planes import new_planes, tools_for
+from deniable.planes import new_planes, physical_memory, tools_for
 from deniable.progress import watched
 from deniable.protocols import LocalHashing
 from deniable.reports import Reports, open_parquet, plan_of
@@ -36,6 +37,8 @@ BATCH_BITS = 1 << 26  # of a batch, as read and as evidence: 8 MiB
 MOST_ROWS = 1 << 20
 CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
 MOST_CODES = 1 << 26
+WHOLE_CELLS = 1 << 17  # up to so many, the table of all features is as good as all tables of some
+MOST_TABLES = 50_000
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------------
@@ -48,22 +51,30 @@ class Moments:
     plan: Plan
     order: int
 
-    @cached_property
+    @property
     def planes(self) -> Names:
         """The features whose planes it needs."""
         return self.plan.schema.names
 
-    codes: Names = ()
+    @property
+    def codes(self) -> Names:
+        """The features whose codes it needs."""
+        return ()
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its accumulator."""
-        return (1 + sum(len(feature.columns) for feature in self.plan.schema),) * self.order
+        return (plane_rows(self.plan, self.planes),) * self.order
 
     @property
-    def plain_seconds(self) -> float:
-        """What a report costs without compiled code."""
-        return comb(self.shape[0] + self.order - 1, self.order) / 3e10
+    def cells(self) -> int:
+        """How many cells its result has."""
+        return prod(self.shape)
+
+    def plain_seconds(self, reports: int) -> float:
+        """What so many reports would cost without compiled code: bits, and calls of numpy for each batch."""
+        calls = comb(self.shape[0] + self.order - 2, self.order - 1) * -(-reports // MOST_ROWS)
+        return reports * comb(self.shape[0] + self.order - 1, self.order) / 3e10 + 1e-5 * calls
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         """Count one batch."""
@@ -72,10 +83,13 @@ class Moments:
     def read(self, out: Array) -> Array:
         """The counts: the kernels fill the cells whose indices do not fall, and the others repeat them."""
         full = np.empty_like(out)
-        rest = np.indices(out.shape[1:])
         for i in range(len(out)):
-            index = np.sort(np.concatenate([np.full_like(rest[:1], i), rest]), axis=0)
-            full[i] = out[tuple(index)]
+            block = out[i, i:] if self.order == 2 else np.triu(out[i, i:, i:])
+            if self.order == 2:
+                full[i, i:] = full[i:, i] = block
+            else:
+                block += np.triu(block, 1).T
+                full[i, i:, i:] = full[i:, i, i:] = full[i:, i:, i] = block
         return full
 
 
@@ -86,36 +100,42 @@ class PlaneTable:
     plan: Plan
     names: Names
 
-    codes: Names = ()
-
     @property
     def planes(self) -> Names:
         return self.names
 
+    @property
+    def codes(self) -> Names:
+        return ()
+
     @cached_property
-    def sizes(self) -> Any:
-        return np.array([len(self.plan.schema[name].columns) for name in self.names])
+    def lengths(self) -> list[int]:
+        """The length of each axis."""
+        return [1 + len(self.plan.schema[name].columns) for name in self.names]
 
     @cached_property
     def heads(self) -> int:
         """How many features to take on the left, so that both sides have about as many products."""
-        products = [prod(self.sizes[:k] + 1) + prod(self.sizes[k:] + 1) for k in range(len(self.names) + 1)]
-        return int(np.argmin(products))
+        return min(range(len(self.names) + 1), key=lambda k: prod(self.lengths[:k]) + prod(self.lengths[k:]))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (int(prod(self.sizes[: self.heads] + 1)), int(prod(self.sizes[self.heads :] + 1)))
+        return (prod(self.lengths[: self.heads]), prod(self.lengths[self.heads :]))
 
     @property
-    def plain_seconds(self) -> float:
-        return prod(self.shape) * (len(self.names) / 3e10 + 2e-5 / MOST_ROWS)
+    def cells(self) -> int:
+        return prod(self.lengths)
+
+    def plain_seconds(self, reports: int) -> float:
+        calls = self.shape[0] * -(-reports // (64 * twins.TILE))
+        return max(reports, 4096) * self.cells / 4e10 + 1e-5 * calls
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         firsts = np.array([batch.firsts[name] for name in self.names])
-        tools.table(batch.planes, firsts, self.sizes, self.heads, out)
+        tools.table(batch.planes, firsts, np.array(self.lengths) - 1, self.heads, out)
 
     def read(self, out: Array) -> Array:
-        return out.reshape(self.sizes + 1)
+        return out.reshape(self.lengths)
 
 
 @dataclass(frozen=True)
@@ -138,8 +158,11 @@ class CodeTable:
         return (2 ** len(self.planes) * prod(self.plan.schema[name].levels for name in self.codes),)
 
     @property
-    def plain_seconds(self) -> float:
-        return 1e-8 * (1 + len(self.names))
+    def cells(self) -> int:
+        return prod(1 + len(self.plan.schema[name].columns) for name in self.names)
+
+    def plain_seconds(self, reports: int) -> float:
+        return 1e-8 * (1 + len(self.names)) * reports
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         size = 64 * batch.planes.shape[1]
@@ -168,15 +191,10 @@ class CodeTable:
 Job = Moments | PlaneTable | CodeTable
 
 
-def _table_job(plan: Plan, names: Names) -> Job:
-    """The faster way to count a table."""
-    shows_one = {
-        name: len(plan.schema[name].columns) == 1 or isinstance(columns[0], ValueColumn)
-        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
-    }
-    cells = prod(1 + len(plan.schema[name].columns) for name in names)
+def _table_job(plan: Plan, names: Names, shows_one: Set[str]) -> Job:
+    """The faster way to count a table, given the features that show one value (or are flags)."""
     coded = CodeTable(plan, names)
-    if cells >= CODED_CELLS and all(shows_one[name] for name in names) and coded.shape[0] <= MOST_CODES:
+    if coded.cells >= CODED_CELLS and set(names) <= shows_one and coded.shape[0] <= MOST_CODES:
         return coded
     return PlaneTable(plan, names)
 
@@ -208,12 +226,13 @@ def count(
     """
     plan, total, batches = _source(reports)
     jobs = _jobs(plan, names, order)
-    workers = os.cpu_count() or 1
-    check_memory(jobs, workers, order)
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
-    needed = [name for name in plan.schema.names if any(name in (*job.planes, *job.codes) for job in jobs)]
-    tools = tools_for(total * _plain_seconds(plan, jobs, planes))
+    needed = tuple(dict.fromkeys(name for job in jobs for name in (*job.planes, *job.codes)))
+    workers = _workers()
     rows = _batch_rows(plan, planes, needed, total, workers)
+    workers = max(1, min(workers, -(-total // rows)))
+    check_memory(sum(job.cells for job in jobs), sum(prod(job.shape) for job in jobs), workers, order)
+    tools = tools_for(_plain_seconds(plan, jobs, planes, total))
 
     def count_some(next_batch: Callable[[], Batch | None]) -> list[Array]:
         """What each worker does: fetch batches until there are none, and add them up."""
@@ -232,33 +251,64 @@ def count(
     return Counts(plan, counted, moments=moments)
 
 
-def _jobs(plan: Plan, names: Any, order: int | None) -> list[Job]:
+def _jobs(plan: Plan, names: Any, order: Any) -> list[Job]:
     if (names is None) == (order is None):
         raise CountError("count takes names of features, or order=2 for every pair; give one of them")
+    shows_one = {
+        name
+        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
+        if len(plan.schema[name].columns) == 1 or isinstance(columns[0], ValueColumn)
+    }
     if order is not None:
-        if type(order) is not int or not 1 <= order <= len(plan.schema):
-            raise CountError(
-                f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
-            )
-        if order in (2, 3):
-            return [Moments(plan, order)]
-        return [_table_job(plan, table) for table in combinations(plan.schema.names, order)]
+        return _jobs_of_order(plan, order, shows_one)
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise CountError(f"count takes a list of names, or a list of such lists; found {names!r}")
     tables = [names] if all(isinstance(name, str) for name in names) else names
     jobs = []
     for table in tables:
-        if isinstance(table, str) or not table or len(set(table)) < len(table):
-            raise CountError(f"a table is a list of one or more different features; found {table!r}")
-        for name in table:
-            plan.schema.index(name)
-        jobs.append(_table_job(plan, tuple(sorted(table, key=plan.schema.index))))
+        if isinstance(table, str):
+            raise CountError(f"several tables are a list of lists of names; found {table!r} among them")
+        jobs.append(_table_job(plan, tuple(sorted(checked_names(plan, table), key=plan.schema.index)), shows_one))
     return list(dict.fromkeys(jobs))
 
 
-def check_memory(jobs: Sequence[Job], workers: int, order: int | None) -> None:
+def _jobs_of_order(plan: Plan, order: Any, shows_one: Set[str]) -> list[Job]:
+    """All tables of so many features: as moments, as one table of everything, or each by itself; what is smallest."""
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
+        raise CountError(
+            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
+        )
+    tables = comb(len(plan.schema), int(order))
+    cells = [1] + [0] * int(order)  # of all tables of k features, for k = 0, 1, ...: elementary symmetric sums
+    for feature in plan.schema:
+        for k in range(int(order), 0, -1):
+            cells[k] += cells[k - 1] * (1 + len(feature.columns))
+    moments = Moments(plan, int(order))
+    if order in (2, 3) and (moments.cells <= 4 * cells[-1] or tables > MOST_TABLES):
+        return [moments]
+    everything = _table_job(plan, plan.schema.names, shows_one)
+    if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:
+        return [everything]
+    check_memory(cells[-1], cells[-1], 1, int(order))
+    if tables > MOST_TABLES:
+        raise CountError(
+            f"order={order} is {tables:,} tables of {cells[-1]:,} cells in all; "
+            "ask for order=3, or for the tables you need"
+            "ask for order=3, or for the tables you need"
+        )
+    return [_table_job(plan, table, shows_one) for table in combinations(plan.schema.names, int(order))]
+
+
+def _workers() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> None:
     """Refuse, before anything is read, what would not fit in half of this machine's memory."""
-    cells = sum(prod(job.shape) for job in jobs)
-    needed = 8 * cells * (workers + 2)  # an accumulator each, their sum, and the checked result
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    # The workers' tallies and their sum, and the result while it is read and checked.
+    needed = 8 * (tallies * (workers + 1) + 3 * cells)
+    memory = physical_memory()
     if needed > memory // 2:
         instead = f"order={order - 1}, or tables of the features you need" if order else "fewer features at a time"
         raise CountError(
@@ -267,18 +317,18 @@ def check_memory(jobs: Sequence[Job], workers: int, order: int | None) -> None:
         )
 
 
-def _batch_rows(plan: Plan, planes: Names, needed: Sequence[str], total: int, workers: int) -> int:
+def _batch_rows(plan: Plan, planes: Names, needed: Names, total: int, workers: int) -> int:
     """Rows of a batch: few enough to bound memory, and for every worker to have some."""
-    widths = dict(zip(plan.schema.names, layout(plan), strict=True))
-    bits = plane_rows(plan, planes) + sum(column.width for name in needed for column in widths[name])
+    columns = dict(zip(plan.schema.names, layout(plan), strict=True))
+    bits = plane_rows(plan, planes) + sum(column.held for name in needed for column in columns[name])
     rows = min(MOST_ROWS, BATCH_BITS // bits, -(-total // workers))
     return max(4096, rows // 4096 * 4096)
 
 
-def _plain_seconds(plan: Plan, jobs: Sequence[Job], planes: Names) -> float:
-    """What a report costs without compiled code, hashes included."""
+def _plain_seconds(plan: Plan, jobs: Sequence[Job], planes: Names, total: int) -> float:
+    """What all reports would cost without compiled code, hashes included."""
     hashes = sum(len(plan.schema[name].columns) for name in planes if isinstance(plan[name], LocalHashing))
-    return sum(job.plain_seconds for job in jobs) + 2e-8 * hashes
+    return sum(job.plain_seconds(total) for job in jobs) + (5e-8 * total + 1e-4) * hashes
 
 
 def _spread(
@@ -291,11 +341,18 @@ def _spread(
         with turn:
             return None if stopped.is_set() else next(batches, None)
 
+    def worker() -> list[Array]:
+        try:
+            return work(next_batch)
+        except BaseException:
+            stopped.set()  # the others stop at their next batch
+            raise
+
     with ThreadPoolExecutor(workers) as pool:
         try:
-            return [future.result() for future in [pool.submit(work, next_batch) for _ in range(workers)]]
+            return [future.result() for future in [pool.submit(worker) for _ in range(workers)]]
         finally:
-            stopped.set()  # after an error, or Ctrl-C, the others stop at their next batch
+            stopped.set()  # after Ctrl-C, too
 
 
 # -- where reports come from -------------------------------------------------------------------------------------------
@@ -315,7 +372,7 @@ def _source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan,
 def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch]:
     for start in range(0, len(reports), rows):
         part = reports.table.slice(start, rows)
-        yield Batch(len(part), gather(reports.plan, part, names))
+        yield Batch(len(part), gather(reports.plan, part, names, start))
 
 
 def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
@@ -324,29 +381,44 @@ def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) 
     wanted = [column.name for name in names for column in columns[name]]
     for path in files:
         source = open_parquet(path)
-        if missing := set(wanted) - set(source.schema_arrow.names):
-            raise ReportError(f"{path}: column {min(missing)!r} is missing from the reports")
+        for name in wanted:
+            if (times := source.schema_arrow.names.count(name)) != 1:
+                what = "is missing from the reports" if not times else "stands twice in the reports"
+                raise ReportError(f"{path}: column {name!r} {what}")
         first = 0
         try:
             for batch in source.iter_batches(rows, columns=wanted):
-                yield Batch(len(batch), gather(plan, pa.Table.from_batches([batch]), names))
+                yield Batch(len(batch), gather(plan, pa.Table.from_batches([batch]), names, first))
                 first += len(batch)
         except (OSError, pa.ArrowException) as error:
             raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
         except ReportError as error:
-            raise ReportError(f"{path}, from report {first} on: {error}") from None
+            raise ReportError(f"{path}: {error}") from None
 
 
 def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The Parquet files that a path, a glob, a folder or a list of these means, in order of their names."""
-    if not isinstance(source, str | Path):
-        return [path for one in source for path in find_files(one)]
-    path = Path(source)
-    if path.is_file():
-        return [path]
-    found = sorted(path.glob("*.parquet")) if path.is_dir() else sorted(map(Path, glob.glob(str(source))))  # noqa: PTH207
-    if not found:
-        raise ReportError(f"{source}: no such file, and no Parquet files there")
+    """The Parquet files that a path, a glob (`**` for any depth), a folder or a list of these means, each once."""
+    if not isinstance(source, str | Path | list | tuple) or (
+        isinstance(source, list | tuple) and not all(isinstance(one, str | Path) for one in source)
+    ):
+        raise ReportError(f"count takes Reports, or a path, a glob, a folder or a list of these; found {source!r}")
+    found: list[Path] = []
+    for one in [source] if isinstance(source, str | Path) else source:
+        path = Path(one)
+        if path.is_file():
+            matches = [path]
+        elif path.is_dir():
+            matches = [file for file in sorted(path.glob("*.parquet")) if not file.name.startswith(".")]
+        else:
+            matches = sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
+        if not matches:
+            where = "no Parquet files in this folder" if path.is_dir() else "no such file"
+            raise ReportError(f"{one}: {where}")
+        found += matches
+    resolved = [path.resolve() for path in found]
+    if len(set(resolved)) < len(resolved):
+        twice = next(path for path in found if resolved.count(path.resolve()) > 1)
+        raise ReportError(f"{twice} is given more than once, and its reports would count as often")
     return found
 
 
@@ -358,7 +430,7 @@ def _plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
         source = open_parquet(path)
         total += source.metadata.num_rows
         try:
-            plan = plan_of(source.schema_arrow)
+            plan = plan_of(source)
         except (ReportError, PlanError) as error:
             raise ReportError(f"{path}: {error}") from None
         if first is not None and plan != first:

@@ -7,11 +7,12 @@ All pairs (triples) of features are kept as one symmetric array over (all report
 each pair's (triple's) tensor as a block.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 from zipfile import BadZipFile
 
@@ -42,25 +43,40 @@ class Counts:
     def __init__(
         self, plan: Plan, tables: Mapping[Any, npt.ArrayLike] | None = None, *, moments: npt.ArrayLike | None = None
     ) -> None:
-        ordered = {}
+        if not isinstance(plan, Plan) or not isinstance(tables, Mapping | None):
+            raise CountError(
+                f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {tables!r}"
+            )
+        ordered: dict[Names, Array] = {}
         for key, given in (tables or {}).items():
-            names = (key,) if isinstance(key, str) else tuple(key)
+            names = checked_names(plan, key)
             order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
             array = _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
-            ordered[tuple(names[axis] for axis in order)] = _frozen(array.transpose(order))
+            name = tuple(names[axis] for axis in order)
+            if name in ordered:
+                raise CountError(f"{_called(name)} is given twice, in two orders")
+            ordered[name] = _frozen(array.transpose(order))
         if moments is not None:
             moments = _checked_moments(plan, moments)
         if not ordered and moments is None:
             raise CountError("counts need at least one table; found none")
-        self.__dict__.update(plan=plan, tables=ordered, moments=moments)
-        self._check_total()
+        self.__dict__.update(plan=plan, tables=MappingProxyType(ordered), moments=moments)
+        self._check_agreement()
 
-    def _check_total(self) -> None:
+    def _check_agreement(self) -> None:
+        """All tables must count the same reports: their total, and what they say of each single feature, agree."""
         totals = {_called(names): int(array.flat[0]) for names, array in self.tables.items()}
         if self.moments is not None:
             totals[f"order {self.moments.ndim}"] = int(self.moments.flat[0])
         if len(set(totals.values())) > 1:
             raise CountError(f"all tables must count the same number of reports; found {totals}")
+        known: dict[str, tuple[Names, Array]] = {}
+        for names, array in self.tables.items():
+            for axis, name in enumerate(names):
+                margin = array[tuple(slice(None) if at == axis else 0 for at in range(array.ndim))]
+                first, other = known.setdefault(name, (names, margin))
+                if not np.array_equal(margin, other):
+                    raise CountError(f"{_called(first)} and {_called(names)} do not agree in their margin of {name!r}")
 
     @property
     def n(self) -> int:
@@ -70,10 +86,7 @@ class Counts:
 
     def array(self, *names: str) -> Array:
         """The tensor of these features, axes in this order, from any table that holds them all."""
-        if not names or len(set(names)) < len(names):
-            raise CountError(f"ask for one or more different features; found {list(names)}")
-        for name in names:
-            self.plan.schema.index(name)
+        checked_names(self.plan, names)
         holders = [table for table in self.tables if set(names) <= set(table)]
         if holders:
             table = min(holders, key=len)
@@ -83,7 +96,7 @@ class Counts:
         if self.moments is not None and len(names) <= self.moments.ndim:
             blocks = [[0, *columns(self.plan, name)] for name in names]
             blocks += [[0]] * (self.moments.ndim - len(names))
-            return self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]])
+            return _frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
         raise CountError(f"{_called(names)} was not counted, only {self._contents()}; count it from the reports")
 
     def __add__(self, other: Self) -> "Counts":
@@ -151,8 +164,8 @@ class Counts:
             raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
         except (CountError, PlanError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
-        except (KeyError, ValueError, AttributeError, EOFError, TypeError, BadZipFile) as error:
-            raise CountError(f"{path}: is not a file of counts: {error}") from None
+        except (KeyError, ValueError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
+            raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
 
 
 def _order(counts: Counts) -> int:
@@ -166,9 +179,22 @@ def columns(plan: Plan, name: str) -> range:
     return range(first, first + len(plan.schema[name].columns))
 
 
+def checked_names(plan: Plan, key: Any) -> Names:
+    """One name or several different ones, all of them of the plan's features."""
+    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise CountError(f"a table is of one or more different features, by their names; found {key!r}")
+    for name in names:
+        plan.schema.index(name)
+    return names
+
+
 def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """An int64 copy with this shape, nothing negative and no count above its margin."""
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
     if array.shape != shape:
         raise CountError(f"{what} must have shape {shape}, one more than the evidence columns; found {array.shape}")
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
@@ -198,6 +224,9 @@ def _checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
     array = _checked(given, (size,) * order, f"the moments of order {order}")
     if any(not np.array_equal(array, array.swapaxes(*axes)) for axes in combinations(range(order), 2)):
         raise CountError(f"the moments of order {order} must be symmetric")
+    pairs = array if order == 2 else array[..., 0]
+    if not np.array_equal(np.diagonal(pairs), pairs[0]):
+        raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
     return _frozen(array)
 
 

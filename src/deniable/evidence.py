@@ -32,13 +32,16 @@ class Evidence:
     codes: Mapping[str, npt.NDArray[np.int16]]
 
 
-def gather(plan: Plan, table: Any, names: Iterable[str]) -> dict[str, Any]:
+def gather(plan: Plan, table: Any, names: Iterable[str], first: int) -> dict[str, Any]:
     """What a table of reports shows of each feature, as numbers: packed bits of each column, codes, or seed and bucket.
 
     All that asks Arrow for something is here, for one thread at a time: threads that do so together hold each other up.
+    `first` is the number of the first report, for errors.
     """
     columns = dict(zip(plan.schema.names, layout(plan), strict=True))
-    return {name: _shown(columns[name], [_conformed(table, column) for column in columns[name]]) for name in names}
+    return {
+        name: _shown(columns[name], [_conformed(table, column, first) for column in columns[name]]) for name in names
+    }
 
 
 def _shown(columns: tuple[Column, ...], arrays: list[Any]) -> Any:
@@ -88,5 +91,5 @@ def evidence(
     return Evidence(reports, bits, firsts, coded)
 
 
-def _conformed(table: Any, column: Column) -> Any:
-    return column.conform(whole(table[column.name]))
+def _conformed(table: Any, column: Column, first: int) -> Any:
+    return column.conform(whole(table[column.name]), first)

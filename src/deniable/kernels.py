@@ -9,7 +9,7 @@ on tiles that stay in the cache. Its innermost step is written as LLVM vector co
 vectors (AVX-512 VPOPCNTDQ, NEON) a block of 4 x 4 pairs is kept in registers; elsewhere carry-save adders (Harley and
 Seal) reduce 16 vectors to one before any bits are counted.
 
-`twins` has the same functions written plainly, and a table that ties each to its twin.
+`twins` has the same functions written plainly; `benchmarks/comparisons.py` ties each to its twin, for the tests too.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from deniable.client import COEFFICIENTS, PRIME
 
 TILE = 512  # words of a plane at a time: 4 KiB
-SMALL = 1 << 17
+SMALL = 1 << 17  # codes: a table of them in 32 bits stays in the second-level cache
 STRIP = 64  # planes of b at a time, so that they stay in the second-level cache
 
 BIT_MASKS = np.array([0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555], np.uint64)

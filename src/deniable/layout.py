@@ -45,7 +45,12 @@ class Column:
         """How many bits of a report it fills."""
         return 1
 
-    def to_arrow(self, numbers: Numbers) -> Any:
+    @property
+    def held(self) -> int:
+        """About how many bits of memory a report's entry takes while it is read."""
+        return 1
+
+    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:  # noqa: ARG002 - one contract
         """The column from numbers; what it cannot hold is an error."""
         return pa.array(numbers.astype(bool))
 
@@ -57,18 +62,21 @@ class Column:
         """Its part of the reports."""
         return np.asarray(array.to_numpy(zero_copy_only=False)).view(np.uint8)[:, None]
 
-    def conform(self, array: Any) -> Any:
-        """The same column in this type, whoever wrote it; what cannot be in it is an error."""
+    def conform(self, array: Any, first: int = 0) -> Any:
+        """The same column in this type, whoever wrote it; what cannot be in it is an error.
+
+        `first` is the number of the first report, for errors.
+        """
         if array.null_count:
-            raise ReportError(f"column {self.name!r} of the reports has nulls; a report leaves nothing out")
+            self.refuse(array.is_null().to_numpy(zero_copy_only=False), "null; a report leaves nothing out", first)
         if array.type != self.type:
             raise ReportError(f"column {self.name!r} of the reports must be {self.type}; found {array.type}")
         return array
 
-    def refuse(self, bad: Any, what: str) -> None:
+    def refuse(self, bad: Any, what: str, first: int = 0) -> None:
         """Raise for the first bad report, if any."""
         if bad.any():
-            raise ReportError(f"report {int(bad.argmax())} (counted from 0), column {self.name!r}: {what}")
+            raise ReportError(f"report {first + int(bad.argmax())} (counted from 0), column {self.name!r}: {what}")
 
 
 @dataclass(frozen=True)
@@ -85,8 +93,13 @@ class ValueColumn(Column):
     def width(self) -> int:
         return (len(self.values) - 1).bit_length()
 
-    def to_arrow(self, numbers: Numbers) -> Any:
-        self.refuse(numbers >= len(self.values), f"there are {len(self.values)} values, and it shows a higher one")
+    @property
+    def held(self) -> int:
+        return 128  # indices, or texts that another program wrote, and codes
+
+    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+        what = f"there are {len(self.values)} values, and it shows another one"
+        self.refuse((numbers < 0) | (numbers >= len(self.values)), what, first)
         return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int16, copy=False)), self.values)
 
     def from_bits(self, bits: Bits) -> Numbers:
@@ -95,20 +108,23 @@ class ValueColumn(Column):
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.indices.to_numpy(), self.width)
 
-    def conform(self, array: Any) -> Any:
-        if pa.types.is_dictionary(array.type):
-            if not array.null_count and array.dictionary.to_pylist() == list(self.values):
-                return self.to_arrow(array.indices.to_numpy())
-            array = array.cast(array.type.value_type)
-        if pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type):
-            array = array.cast(pa.string())
-        if array.null_count or array.type != pa.string():
-            return super().conform(array)
-        codes = pc.index_in(array, pa.array(self.values))
+    def conform(self, array: Any, first: int = 0) -> Any:
+        if array.null_count or not _is_text(array.type):
+            return super().conform(array, first)
+        texts = array.dictionary if pa.types.is_dictionary(array.type) else array
+        if array is not texts and texts.to_pylist() == list(self.values):
+            return self.to_arrow(array.indices.to_numpy(), first)
+        codes = pc.index_in(texts.cast(pa.string()), pa.array(self.values))
+        codes = codes if array is texts else codes.take(array.indices)
         if codes.null_count:
             unknown = codes.is_null().to_numpy(zero_copy_only=False)
-            self.refuse(unknown, f"{array[int(unknown.argmax())].as_py()!r} is not one of its values")
-        return self.to_arrow(codes.to_numpy())
+            self.refuse(unknown, f"{array[int(unknown.argmax())].as_py()!r} is not one of its values", first)
+        return self.to_arrow(codes.to_numpy(), first)
+
+
+def _is_text(kind: Any) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 @dataclass(frozen=True)
@@ -125,8 +141,12 @@ class BucketColumn(Column):
     def width(self) -> int:
         return (self.buckets - 1).bit_length()
 
-    def to_arrow(self, numbers: Numbers) -> Any:
-        self.refuse(numbers >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one")
+    @property
+    def held(self) -> int:
+        return 16
+
+    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+        self.refuse(numbers >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one", first)
         return pa.array(numbers.astype(np.uint16, copy=False))
 
     def from_bits(self, bits: Bits) -> Numbers:
@@ -135,8 +155,8 @@ class BucketColumn(Column):
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.to_numpy(), self.width)
 
-    def conform(self, array: Any) -> Any:
-        return self.to_arrow(super().conform(array).to_numpy())
+    def conform(self, array: Any, first: int = 0) -> Any:
+        return self.to_arrow(super().conform(array, first).to_numpy(), first)
 
 
 @dataclass(frozen=True)
@@ -151,8 +171,12 @@ class SeedColumn(Column):
     def width(self) -> int:
         return 32 * COEFFICIENTS
 
-    def to_arrow(self, numbers: Numbers) -> Any:
-        self.refuse((numbers >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}")
+    @property
+    def held(self) -> int:
+        return self.width
+
+    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+        self.refuse((numbers >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}", first)
         little = np.ascontiguousarray(numbers, "<u4")
         return pa.Array.from_buffers(self.type, len(little), [None, pa.py_buffer(little)])
 
@@ -167,12 +191,13 @@ class SeedColumn(Column):
         start, stop = array.offset * COEFFICIENTS, (array.offset + len(array)) * COEFFICIENTS
         return np.frombuffer(array.buffers()[1], "<u4")[start:stop].reshape(-1, COEFFICIENTS)
 
-    def conform(self, array: Any) -> Any:
-        if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
-            size = pc.binary_length(array.fill_null(b"")).to_numpy()
-            self.refuse(size != 4 * COEFFICIENTS, f"a seed has {4 * COEFFICIENTS} bytes")
-            array = array.cast(pa.binary()).cast(self.type)
-        return self.to_arrow(self.coefficients(super().conform(array)))
+    def conform(self, array: Any, first: int = 0) -> Any:
+        if array.type in (pa.binary(), pa.large_binary(), pa.binary_view()) and not array.null_count:
+            array = array.cast(pa.binary())
+            size = pc.binary_length(array).to_numpy()
+            self.refuse(size != 4 * COEFFICIENTS, f"a seed has {4 * COEFFICIENTS} bytes", first)
+            array = array.cast(self.type)
+        return self.to_arrow(self.coefficients(super().conform(array, first)), first)
 
 
 def layout(plan: Plan) -> tuple[tuple[Column, ...], ...]:

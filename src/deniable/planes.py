@@ -1,5 +1,6 @@
 """Bit planes: one evidence column of many reports, 64 of them to a word; and which tools work on them."""
 
+import os
 from types import ModuleType
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy.typing as npt
 Words = npt.NDArray[np.uint64]
 
 STEP = 64  # words: planes are a multiple of this long, as the kernels need it
-WORTH = 1.0  # seconds of numpy from which on compiled kernels save more than they take to load
+WORTH = 2.0  # seconds of numpy from which on compiled kernels pay: loading takes half of one, compiling once some more
 
 
 def words_for(reports: int) -> int:
@@ -27,9 +28,17 @@ def new_planes(rows: int, reports: int) -> Words:
     return memory[start : start + rows * (words + 8)].reshape(rows, words + 8)[:, :words]
 
 
-def tools_for(plain_seconds: float) -> ModuleType:
-    """The compiled `kernels` for work that would take numpy long, else their plain `twins`."""
-    if plain_seconds < WORTH:
+def physical_memory() -> int:
+    """Bytes of memory this machine has, or 8 GB where it does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 8 << 30
+
+
+def tools_for(seconds: float) -> ModuleType:
+    """The compiled `kernels` for work that would take numpy so many seconds, else their plain `twins`."""
+    if seconds < WORTH:
         from deniable import twins
 
         return twins

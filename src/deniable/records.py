@@ -83,7 +83,8 @@ def whole(column: Any) -> Any:
     """A column as one array; copied only if it is in several pieces."""
     if not isinstance(column, pa.ChunkedArray):
         return column
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, column.type).combine_chunks()
 
 
 def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:

@@ -91,7 +91,7 @@ class Reports:
         """Read a Parquet file that `save` wrote."""
         source = open_parquet(path)
         try:
-            return cls(plan_of(source.schema_arrow), source.read())
+            return cls(plan_of(source), source.read())
         except (OSError, pa.ArrowException) as error:
             raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
         except (ReportError, PlanError) as error:
@@ -176,11 +176,14 @@ def open_parquet(path: str | Path) -> Any:
         raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
-def plan_of(schema: Any) -> Plan:
-    """The plan in the metadata of an Arrow schema."""
-    text = (schema.metadata or {}).get(PLAN_KEY)
+def plan_of(source: Any) -> Plan:
+    """The plan in the metadata of a Parquet file."""
+    text = {**(source.metadata.metadata or {}), **(source.schema_arrow.metadata or {})}.get(PLAN_KEY)
     if text is None:
-        raise ReportError("there is no plan in its metadata; it was not written as reports")
+        raise ReportError(
+            "there is no plan in its metadata: it was not written as reports, or whoever rewrote it lost the plan; "
+            "dn.Reports(plan, table).save(...) puts it back"
+        )
     return Plan.from_json(text)
 
 

@@ -9,37 +9,46 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.perturb import bucket
+from deniable.planes import Words
 
-Words = npt.NDArray[np.uint64]
-Counts = npt.NDArray[np.int64]
+Tallies = npt.NDArray[np.int64]
+
+TILE = 2048  # words at a time, which suits numpy
 
 
-def pairs(planes: Words, out: Counts) -> None:
+def pairs(planes: Words, out: Tallies) -> None:
     """out[i, j] += reports with bits i and j, for i <= j."""
     for i in range(len(planes)):
         out[i, i:] += _ones(planes[i] & planes[i:])
 
 
-def triples(planes: Words, out: Counts) -> None:
+def triples(planes: Words, out: Tallies) -> None:
     """out[i, j, k] += reports with bits i, j and k, for i <= j <= k."""
     for i in range(len(planes)):
-        pairs_of_i = planes[i] & planes[i:]
-        for j, both in enumerate(pairs_of_i, start=i):
+        for j, both in enumerate(planes[i] & planes[i:], start=i):
             out[i, j, j:] += _ones(both & planes[j:])
 
 
-def table(planes: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], heads: int, out: Counts) -> None:  # noqa: ARG001 - `heads` only shapes `out`
-    """out.flat[cell] += reports with all of the cell's bits, cells in C order, index 0 not looked at."""
-    cells = out.reshape(-1)
-    for cell, index in enumerate(np.ndindex(*(sizes + 1))):
-        plane = planes[0]
-        for first, v in zip(firsts, index, strict=True):
-            if v:
-                plane = plane & planes[first + v - 1]
-        cells[cell] += _ones(plane)
+def table(planes: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], heads: int, out: Tallies) -> None:
+    """out[h, t] += reports with all bits of h and t: h runs over the first `heads` features, t over the others."""
+    for start in range(0, planes.shape[1], TILE):
+        tile = planes[:, start : start + TILE]
+        left = _products(tile, firsts[:heads], sizes[:heads])
+        right = _products(tile, firsts[heads:], sizes[heads:])
+        for h, plane in enumerate(left):
+            out[h] += _ones(plane & right)
 
 
-def histogram(flags: Words, codes: npt.NDArray[np.int32], out: Counts) -> None:
+def _products(tile: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Words:
+    """Every AND of one plane, or none, of each feature, in C order."""
+    rows = tile[:1]
+    for first, m in zip(firsts, sizes, strict=True):
+        options = np.concatenate([np.full_like(tile[:1], ~np.uint64(0)), tile[first : first + m]])
+        rows = (rows[:, None] & options).reshape(-1, tile.shape[1])
+    return rows
+
+
+def histogram(flags: Words, codes: npt.NDArray[np.int32], out: Tallies) -> None:
     """out[code] += reports with that code: the bits of `flags`, the first lowest, and above them `codes`, if any."""
     bits = np.unpackbits(flags.view(np.uint8), axis=1, bitorder="little")
     code = np.zeros(bits.shape[1], np.int64)
