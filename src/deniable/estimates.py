@@ -4,10 +4,10 @@
 are kept as they are. Estimates of disjoint groups of respondents add, whatever their plans: counts and covariances add.
 """
 
-import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from math import prod, sqrt
 from typing import Any
@@ -18,10 +18,13 @@ import pyarrow as pa
 
 from deniable.counts import Counts
 from deniable.errors import EstimateError
+from deniable.planes import physical_memory
 from deniable.schema import Choice, Feature
 from deniable.structure import Array, Axis, along, contract, invert
 
 METHODS = ("consistent", "unbiased")
+SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
+FAR = 3.29  # standard errors: one chance in a thousand
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,12 @@ class Group:
     axes: tuple[Axis, ...]
     truth: Array
 
+    subjects = ("respondents", "population")
+
+    def project(self, axes: Sequence[int]) -> "Group":
+        """Fewer features, in this order."""
+        return Group(self.n, tuple(self.axes[axis] for axis in axes), _margin(self.truth, axes))
+
     def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
         """Of two weighted sums whose weights are products, one vector per feature."""
         pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
@@ -91,6 +100,44 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
+class DenseGroup:
+    """Respondents whose estimate was conditioned on what is known: it answers as `Group` does, about one subject."""
+
+    n: int
+    truth: Array
+    matrix: Array
+    subjects: tuple[str, ...]
+
+    def project(self, axes: Sequence[int]) -> "DenseGroup":
+        places = _margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
+        return replace(self, truth=_margin(self.truth, axes), matrix=self.matrix[np.ix_(places, places)])
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:  # noqa: ARG002 - one contract
+        return float(_flat(left) @ self.matrix @ _flat(right))
+
+    def variances(self, rows: Sequence[Array], *, population: bool) -> Array:  # noqa: ARG002 - one contract
+        weights = _flat(rows)
+        variances = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
+        return np.asarray(variances).reshape([len(row) for row in rows])
+
+    def dense(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
+        return self.matrix
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One known equality: how far the estimate was from it, in standard errors; None if it said nothing new."""
+
+    what: str
+    distance: float | None
+
+    @property
+    def far(self) -> bool:
+        """Whether the estimate and what is claimed to be known hardly fit together (one chance in a thousand)."""
+        return self.distance is not None and abs(self.distance) > FAR
+
+
+@dataclass(frozen=True, eq=False)
 class Estimate:
     """The estimated truth of some features: tensors like `Counts.array`'s, in respondents, with their covariance.
 
@@ -99,9 +146,10 @@ class Estimate:
     """
 
     features: tuple[Feature, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[Group | DenseGroup, ...]
     method: str
     subject: str = "respondents"
+    conditions: tuple[Condition, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,8 +178,7 @@ class Estimate:
             pair = self._weights(left), self._weights(right)
             return float(self._sum(lambda group: group.covariance(*pair, population=self._population)))
         size = self.mean.size
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if 3 * 8 * size**2 > memory // 2:
+        if 3 * 8 * size**2 > physical_memory() // 2:
             raise EstimateError(
                 f"the covariance of {size:,} entries needs {3 * 8 * size**2 / 1e9:,.1f} GB; "
                 "ask for its entries, covariance({...}, {...}), or for fewer features with project"
@@ -143,20 +190,73 @@ class Estimate:
         if not names or len(set(names)) < len(names) or not set(names) <= set(self.names):
             raise EstimateError(f"project takes one or more of {', '.join(map(repr, self.names))}; found {list(names)}")
         axes = [self.names.index(name) for name in names]
-        kept = [axis for axis in range(len(self.names)) if axis in axes]
-        margin = tuple(slice(None) if axis in axes else 0 for axis in range(len(self.names)))
-        order = [kept.index(axis) for axis in axes]
-        groups = tuple(
-            Group(group.n, tuple(group.axes[axis] for axis in axes), group.truth[margin].transpose(order))
-            for group in self.groups
-        )
+        groups = tuple(group.project(axes) for group in self.groups)
         return replace(self, features=tuple(self.features[axis] for axis in axes), groups=groups)
 
     def about(self, subject: str) -> "Estimate":
         """The same estimate about "respondents", or about the "population" they were drawn from."""
         if subject not in ("respondents", "population"):
             raise EstimateError(f'an estimate is about "respondents" or the "population"; found {subject!r}')
+        if any(subject not in group.subjects for group in self.groups):
+            raise EstimateError(
+                f"this estimate was conditioned about the {self.subject}; say about({subject!r}) before given(...)"
+            )
         return replace(self, subject=subject)
+
+    def given(
+        self,
+        known: Mapping[str, Mapping[Any, float]] | Sequence[tuple[npt.ArrayLike, float]] = (),
+        *,
+        zeros: Sequence[Mapping[str, Any]] = (),
+    ) -> "Estimate":
+        """Condition mean and covariance on linear equalities that are known to hold about the same subject.
+
+        `{"age": {"65+": 0.2}}` are known proportions, `zeros=[{"smoker": True, "age": "18-29"}]` answers that cannot go
+        together, and `[(weights, value)]` any other equality, weights shaped like `mean` and value in respondents.
+        What says nothing new is kept in `conditions`; a contradiction is an error; an equality far from the estimate,
+        where the normal approximation fails, is kept in `conditions` and warned about.
+        """
+        mean, covariance = self.mean.reshape(-1).copy(), np.array(self.covariance())
+        noise = np.sqrt(np.abs(np.diagonal(covariance)))
+        conditions = list(self.conditions)
+        for what, weights, value in self._equalities(known, zeros):
+            spread = covariance @ weights
+            variance, gap = float(weights @ spread), value - float(weights @ mean)
+            most = float(np.abs(weights) @ noise) ** 2  # the variance if all errors went together
+            if variance < -SLACK * most:
+                raise EstimateError(f"not enough reports to condition on {what}: its estimated variance is negative")
+            if variance <= SLACK * most:
+                if abs(gap) > sqrt(SLACK * most) + SLACK * self.n:
+                    raise EstimateError(f"{what} contradicts what was known before it: {gap:+.6g} respondents apart")
+                conditions.append(Condition(what, None))
+                continue
+            mean += spread * gap / variance
+            covariance -= np.outer(spread, spread) / variance
+            conditions.append(Condition(what, gap / sqrt(variance)))
+            if conditions[-1].far:
+                warnings.warn(
+                    f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=2
+                )
+        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, (self.subject,))
+        return replace(self, groups=(group,), conditions=tuple(conditions))
+
+    def _equalities(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Array, float]]:
+        """What is known as (words, flat weights, value in respondents)."""
+        if isinstance(known, Mapping):
+            for name, shares in known.items():
+                for answer, share in shares.items():
+                    weights = _flat(self._weights({name: answer}))
+                    yield f"{name} = {answer}: {share}", weights, share * self.n
+        else:
+            for place, (weights, value) in enumerate(known):
+                if np.shape(weights) != self.mean.shape:
+                    raise EstimateError(
+                        f"weights must have the shape of mean, {self.mean.shape}; found {np.shape(weights)}"
+                    )
+                yield f"equality {place}", np.asarray(weights, float).reshape(-1), float(value)
+        for cell in zeros:
+            words = ", ".join(f"{name} = {answer}" for name, answer in cell.items())
+            yield f"no {words}", _flat(self._weights(cell)), 0.0
 
     def cell(self, answers: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
         """The share of respondents with these answers: `cell(smoker=True, age="65+")`, or a mapping."""
@@ -192,7 +292,8 @@ class Estimate:
                 f"found {self.features}, about the {self.subject}, and {other.features}, about the {other.subject}"
             )
         method = self.method if self.method == other.method else "mixed"
-        return replace(self, groups=self.groups + other.groups, method=method)
+        conditions = self.conditions + other.conditions
+        return replace(self, groups=self.groups + other.groups, method=method, conditions=conditions)
 
     def __radd__(self, other: Any) -> "Estimate":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -249,6 +350,19 @@ def _answer_rows(feature: Feature) -> Array:
     if isinstance(feature, Choice):
         return np.eye(1 + len(feature.values))[1:]
     return np.array([[1.0, -1.0], [0.0, 1.0]])
+
+
+def _flat(parts: Sequence[Array]) -> Array:
+    """Weights that are a product over features, in C order: vectors make a vector, rows make rows."""
+    return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)
+
+
+def _margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
+    """Index 0 of all axes but these, which come in this order."""
+    kept = sorted(axes)
+    return tensor[tuple(slice(None) if axis in kept else 0 for axis in range(tensor.ndim))].transpose(
+        [kept.index(axis) for axis in axes]
+    )
 
 
 def _pairs(truth: Array, moments: Sequence[Array]) -> Array:
