@@ -1,18 +1,22 @@
-"""The whole job on a survey made up on the spot: ask, plan, randomize, and read what can be read from the reports."""
+"""The whole job on a survey made up on the spot: ask, plan, randomize, count, and read what the reports tell."""
 
 import numpy as np
-import pyarrow.compute as pc
+import numpy.typing as npt
 
 from deniable.client import report
+from deniable.counting import count
+from deniable.estimates import Estimate, estimate
 from deniable.plan import Plan
-from deniable.reports import Reports, randomize
+from deniable.reports import randomize
 from deniable.schema import Choice, Flag, Schema
 
 RESPONDENTS = 50_000
 AGES = ("18-29", "30-44", "45-64", "65+")
 
+Answers = dict[str, npt.NDArray[np.generic]]
 
-def made_up_answers(rng: np.random.Generator) -> dict[str, np.ndarray]:
+
+def made_up_answers(rng: np.random.Generator) -> Answers:
     """Answers to three sensitive questions in which age matters."""
     age = rng.choice(4, RESPONDENTS, p=[0.22, 0.27, 0.33, 0.18])
     cheated = rng.random(RESPONDENTS) < np.array([0.24, 0.18, 0.11, 0.05])[age]
@@ -33,18 +37,19 @@ def run() -> None:
         print(f"   {record}  ->  {report(record, plan.to_json()).hex(' ')}")
 
     reports = randomize(answers, plan)
+    counts = count(reports, order=2)
     print(f"\n3. {len(reports):,} respondents later, what the reports tell, give or take one standard error:\n")
-    print(f"   {'':24}{'true share':>12}{'estimate':>12}{'+-':>8}")
-    for name, value in [("age", age) for age in AGES] + [("cheated on taxes", True), ("hides debts", True)]:
-        estimate, stderr = frequency(reports, name, value)
-        truth = np.mean(answers[name] == value)
-        print(f"   {name + ': ' + str(value):24}{truth:12.2%}{estimate:12.2%}{stderr:8.2%}")
+    print(f"   {'':36}{'true share':>12}{'estimate':>12}{'+-':>8}")
+    for name in ("cheated on taxes", "hides debts"):
+        show(estimate(counts, [name, "age"]), answers)
 
 
-def frequency(reports: Reports, name: str, value: str | bool) -> tuple[float, float]:
-    """One value's unbiased frequency, (c/N - p) / (q - p), and the standard error that randomizing gives it."""
-    n, protocol = len(reports), reports.plan[name]
-    p, q = protocol.p, protocol.q
-    share = pc.sum(pc.equal(reports.table[name], value)).as_py() / n
-    t = (share - p) / (q - p)
-    return t, float(np.sqrt((t * q * (1 - q) + (1 - t) * p * (1 - p)) / n) / (q - p))
+def show(est: Estimate, answers: Answers) -> None:
+    """Print the cells of a flag by age in which the flag is true, and their sum."""
+    flag, choice = est.names
+    for age in (None, *AGES):
+        cell: dict[str, str | bool] = {flag: True} | ({} if age is None else {choice: age})
+        truth = np.mean(np.logical_and.reduce([answers[name] == value for name, value in cell.items()]))
+        answer = est.cell(cell)
+        words = flag if age is None else f"{flag}, {age}"
+        print(f"   {words:36}{truth:12.2%}{answer.value:12.2%}{answer.stderr:8.2%}")

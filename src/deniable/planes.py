@@ -1,6 +1,7 @@
 """Bit planes: one evidence column of many reports, 64 of them to a word; and which tools work on them."""
 
 import os
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -37,8 +38,11 @@ def physical_memory() -> int:
 
 
 def tools_for(seconds: float) -> ModuleType:
-    """The compiled `kernels` for work that would take numpy so many seconds, else their plain `twins`."""
-    if seconds < WORTH:
+    """The compiled `kernels` for work that would take numpy so many seconds, else their plain `twins`.
+
+    Once they are loaded they pay for much less.
+    """
+    if seconds < (WORTH if "deniable.kernels" not in sys.modules else WORTH / 100):
         from deniable import twins
 
         return twins
