@@ -444,6 +444,26 @@ def test_what_is_refused(make: object, message: str) -> None:
         make(some_counts(plan))
 
 
+@pytest.mark.parametrize("flags", [1, 5, 14])
+def test_flags_alone_are_transformed_in_place_to_the_same(flags: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick way for flags against the general one, axis by axis, in numpy and compiled."""
+    names = [f"f{i}" for i in range(flags)]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=2.0 * flags)
+    counts = some_counts(plan, 400)
+    for worth in (1e9, 0.0):
+        monkeypatch.setattr("deniable.planes.WORTH", worth)
+        for subject in ("respondents", "population"):
+            est = dn.estimate(counts, names).about(subject)
+            (group,) = est.groups
+            general = counts.array(*names).astype(float)
+            for k, axis in enumerate(group.axes):
+                general = np.moveaxis(axis.invert(np.moveaxis(general, k, -1)), -1, k)
+            np.testing.assert_allclose(est.mean, general, rtol=1e-10, atol=1e-8)
+            rows = [np.eye(2)] * flags
+            slow = group.variances(rows, population=subject == "population")
+            np.testing.assert_allclose(est.variance, slow, rtol=1e-9, atol=1e-7 * np.abs(slow).max())
+
+
 def test_a_covariance_that_does_not_fit_is_refused_with_its_size() -> None:
     names = [f"f{i}" for i in range(18)]
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=18.0)

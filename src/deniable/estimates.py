@@ -20,7 +20,7 @@ from deniable.counts import Counts
 from deniable.errors import EstimateError
 from deniable.planes import physical_memory
 from deniable.schema import Choice, Feature
-from deniable.structure import Array, Axis, along, contract, invert
+from deniable.structure import Array, Axis, along, contract, invert, shear
 
 METHODS = ("consistent", "unbiased")
 SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
@@ -89,6 +89,14 @@ class Group:
             return moment - along(self.truth, rows) ** 2 / self.n
         return moment - along(self.truth, [u for _, u in squares])
 
+    def own_variances(self, *, population: bool) -> Array:
+        """Of every entry of the truth: for flags alone, one transform in place."""
+        if not all(axis.m == 1 for axis in self.axes):
+            return self.variances([np.eye(size) for size in self.truth.shape], population=population)
+        moment = shear(self.axes, self.truth, [(axis.c0, 1 + axis.alpha) for axis in self.axes])
+        moment -= self.truth**2 / self.n if population else self.truth
+        return moment
+
     def dense(self, *, population: bool) -> Array:
         """The covariance of all entries of the truth, in C order."""
         moments = [axis.seconds() for axis in self.axes]
@@ -119,6 +127,9 @@ class DenseGroup:
         weights = _flat(rows)
         variances = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
         return np.asarray(variances).reshape([len(row) for row in rows])
+
+    def own_variances(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
+        return np.diagonal(self.matrix).reshape(self.truth.shape)
 
     def dense(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
         return self.matrix
@@ -169,8 +180,7 @@ class Estimate:
     @cached_property
     def variance(self) -> Array:
         """The estimated variance of each entry of `mean`; negative where there are not enough reports."""
-        rows = [np.eye(size) for size in self.mean.shape]
-        return np.asarray(self._sum(lambda group: group.variances(rows, population=self._population)))
+        return np.asarray(self._sum(lambda group: group.own_variances(population=self._population)))
 
     def covariance(self, left: Mapping[str, Any] | None = None, right: Mapping[str, Any] | None = None) -> Any:
         """The dense covariance, (size, size) in C order of `mean`; or of two cells, `{feature: answer}`."""

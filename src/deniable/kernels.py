@@ -373,3 +373,26 @@ def pack(bits, out):
         for k in range(8):
             for c in range(eights):
                 out[8 * c + k, word] = lanes[k, c]
+
+
+@njit(nogil=True, cache=True)
+def shear(tensor, below, diagonal):
+    """x1 = below[k] x0 + diagonal[k] x1 along axis k, in place, of a flat tensor whose axes have length 2.
+
+    The last axes, whose pairs are close together, are done block by block while the block is in the cache.
+    """
+    axes = len(below)
+    near = min(axes, 12)
+    for start in range(0, len(tensor), 1 << near):
+        for k in range(axes - near, axes):
+            _shear_axis(tensor[start : start + (1 << near)], 1 << (axes - 1 - k), below[k], diagonal[k])
+    for k in range(axes - near):
+        _shear_axis(tensor, 1 << (axes - 1 - k), below[k], diagonal[k])
+
+
+@njit(nogil=True, cache=True)
+def _shear_axis(tensor, stride, below, diagonal):
+    for start in range(0, len(tensor), 2 * stride):
+        low, high = tensor[start : start + stride], tensor[start + stride : start + 2 * stride]
+        for i in range(stride):
+            high[i] = below * low[i] + diagonal * high[i]

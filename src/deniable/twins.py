@@ -4,6 +4,7 @@ Loading numba takes longer than a small job does. Same names, same arguments, sa
 """
 
 import ctypes
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +83,14 @@ def pack(bits: Words, out: Words) -> None:
     """Planes of a matrix of 0 and 1 with a row for each report and its columns, bytes, seen in eights as words."""
     for column, plane in zip(bits.view(np.uint8).T, out, strict=True):
         _fill(plane, column)
+
+
+def shear(tensor: npt.NDArray[np.float64], below: Sequence[float], diagonal: Sequence[float]) -> None:
+    """x1 = below[k] x0 + diagonal[k] x1 along axis k, in place, of a flat tensor whose axes have length 2."""
+    for k, (a, b) in enumerate(zip(below, diagonal, strict=True)):
+        lines = tensor.reshape(1 << k, 2, -1)
+        lines[:, 1] *= b
+        lines[:, 1] += a * lines[:, 0]
 
 
 def _ones(planes: Words) -> npt.NDArray[np.int64]:
