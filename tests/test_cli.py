@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import pty
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -233,6 +235,37 @@ def test_progress_is_for_terminals(survey: Path) -> None:
         os.close(write)
         seen = os.read(read, 10_000).decode()
         assert re.search(rf"\r\x1b\[K{told}", seen), seen
+
+
+@pytest.mark.usefixtures("survey")
+def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    answers = {"smoker": rng.random(3000) < 0.4, "age": rng.choice(["young", "old"], 3000), "income": [1.0] * 3000}
+    counts = dn.count(dn.randomize(answers, dn.Plan.load("plan.json"), rng=rng), order=2)
+    counts.save("c.npz")
+    capsys.readouterr()
+    est = dn.estimate(counts, ["smoker", "age"])
+    assert main(["table", "c.npz", "smoker", "age", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.table().to_pylist()
+    assert main(["table", "c.npz", "smoker", "age", "--csv", "--population", "--method", "unbiased"]) == 0
+    read = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    other = dn.estimate(counts, ["smoker", "age"], method="unbiased").about("population").table().to_pandas()
+    pd.testing.assert_frame_equal(read, other, check_dtype=False)
+    assert main(["table", "c.npz", "smoker", "age"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["smoker", "age", "proportion", "stderr"]
+    young = est.cell(smoker=True, age="young")
+    assert lines[3].split() == ["true", "young", f"{young.value:.4f}", f"{young.stderr:.4f}"]
+    few = dn.Counts(counts.plan, {("smoker", "age"): [[3, 3, 0], [3, 3, 0]]})
+    few.save("few.npz")
+    assert main(["table", "few.npz", "smoker", "age"]) == 0
+    stderr = dn.estimate(few, ["smoker", "age"]).table()["stderr"].to_numpy()
+    assert np.isnan(stderr).any()
+    assert capsys.readouterr().out.count("not enough reports") == np.isnan(stderr).sum()
+    assert main(["table", "c.npz", "smoker", "sex"]) == 1
+    assert "no feature 'sex'" in capsys.readouterr().err
+    assert main(["table", "none.npz", "smoker"]) == 1
+    assert "none.npz: cannot be read" in capsys.readouterr().err
 
 
 def test_demo_runs_and_finds_the_truth(capsys: pytest.CaptureFixture[str]) -> None:

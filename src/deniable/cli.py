@@ -117,6 +117,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     count.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
     count.set_defaults(run=_count)
+
+    table = commands.add_parser("table", help="estimate a table of the true answers from counts")
+    table.add_argument("counts", help="a .npz file of counts")
+    table.add_argument("names", nargs="+", metavar="feature", help="the features of the table")
+    table.add_argument("--method", choices=("consistent", "unbiased"), default="consistent")
+    table.add_argument("--population", action="store_true", help="about the population, not these respondents alone")
+    form = table.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="comma-separated values")
+    form.add_argument("--json", action="store_true", help="a list of objects")
+    table.set_defaults(run=_table)
     return parser
 
 
@@ -168,6 +178,44 @@ def _count(arguments: argparse.Namespace) -> None:
     _check_stopped()
     counts.save(arguments.output)
     print(f"{counts.n:,} report{'s' * (counts.n != 1)} counted, written to {arguments.output}.", file=sys.stderr)
+
+
+def _table(arguments: argparse.Namespace) -> None:
+    import csv
+    import json
+
+    from deniable.counts import Counts
+    from deniable.estimates import estimate
+
+    est = estimate(Counts.load(arguments.counts), arguments.names, method=arguments.method)
+    rows = est.about("population" if arguments.population else "respondents").table().to_pylist()
+    for row in rows:
+        row["stderr"] = None if row["stderr"] != row["stderr"] else row["stderr"]
+    if arguments.json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    elif arguments.csv:
+        writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        print(_aligned(rows))
+
+
+def _aligned(rows: Sequence[dict[str, Any]]) -> str:
+    """Rows in columns: numbers with four digits, and words where a standard error cannot be had."""
+    table = [list(rows[0])]
+    for row in rows:
+        *answers, proportion, stderr = row.values()
+        shown = "not enough reports" if stderr is None else f"{stderr:.4f}"
+        table.append(
+            [
+                *(str(answer).lower() if isinstance(answer, bool) else answer for answer in answers),
+                f"{proportion:.4f}",
+                shown,
+            ]
+        )
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
 def _randomized_parts(path: Path, plan: "Plan") -> Iterator["Reports"]:

@@ -34,6 +34,7 @@ from deniable.protocols import LocalHashing
 from deniable.reports import Reports, open_parquet, plan_of
 
 BATCH_BITS = 1 << 26  # of a batch, as read and as evidence: 8 MiB
+BATCH_SECONDS = 5  # of numpy, a tenth of that compiled: so long a Ctrl-C may have to wait
 MOST_ROWS = 1 << 20
 CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
 MOST_CODES = 1 << 26
@@ -229,7 +230,7 @@ def count(
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
     needed = tuple(dict.fromkeys(name for job in jobs for name in (*job.planes, *job.codes)))
     workers = _workers()
-    rows = _batch_rows(plan, planes, needed, total, workers)
+    rows = _batch_rows(plan, jobs, needed, total, workers)
     workers = max(1, min(workers, -(-total // rows)))
     check_memory(sum(job.cells for job in jobs), sum(prod(job.shape) for job in jobs), workers, order)
     tools = tools_for(_plain_seconds(plan, jobs, planes, total))
@@ -317,11 +318,13 @@ def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> N
         )
 
 
-def _batch_rows(plan: Plan, planes: Names, needed: Names, total: int, workers: int) -> int:
-    """Rows of a batch: few enough to bound memory, and for every worker to have some."""
+def _batch_rows(plan: Plan, jobs: Sequence[Job], needed: Names, total: int, workers: int) -> int:
+    """Rows of a batch: few enough to bound its memory and its time, and for every worker to have some."""
+    planes = dict.fromkeys(name for job in jobs for name in job.planes)
     columns = dict(zip(plan.schema.names, layout(plan), strict=True))
     bits = plane_rows(plan, planes) + sum(column.held for name in needed for column in columns[name])
-    rows = min(MOST_ROWS, BATCH_BITS // bits, -(-total // workers))
+    quick = int(MOST_ROWS * BATCH_SECONDS / sum(job.plain_seconds(MOST_ROWS) for job in jobs))
+    rows = min(MOST_ROWS, BATCH_BITS // bits, quick, -(-total // workers))
     return max(4096, rows // 4096 * 4096)
 
 
