@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import counting, kernels, twins
+from deniable import counting, jobs, kernels, twins
 from deniable.client import PRIME
 from deniable.reports import write
 
@@ -84,7 +84,7 @@ def test_counts_are_those_of_brute_force(plan: dn.Plan, count: int) -> None:
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("cells", [1, 1 << 40], ids=["by codes", "by planes"])
 def test_both_ways_to_count_a_table_agree(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "CODED_CELLS", cells)
+    monkeypatch.setattr(jobs, "CODED_CELLS", cells)
     reports = some_reports(MIXED, 300)
     for names in (("flag", "grr", "arm", "wave two"), ("grr", "arm"), ("arm",), ("wave two", "flag")):
         np.testing.assert_array_equal(dn.count(reports, names).array(*names), brute_force(reports, names))
@@ -397,7 +397,7 @@ def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.Monke
         dn.count(reports, plan.schema.names)
     with pytest.raises(dn.CountError, match=r"cells, and .* GB .* Ask for order=4, or tables of"):
         dn.count(reports, order=5)
-    monkeypatch.setattr(counting, "physical_memory", lambda: 1 << 24)
+    monkeypatch.setattr(jobs, "physical_memory", lambda: 1 << 24)
     with pytest.raises(dn.CountError, match="Ask for order=2"):
         dn.count(reports, order=3)
 

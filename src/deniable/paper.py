@@ -9,7 +9,7 @@ K^(alpha beta)(J, S) = 1 if S is a subset of J,
 What these do for a handful of flags, `structure` does for any features, axis by axis, without building them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -64,20 +64,11 @@ def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: fl
     V(c_J, c_J') = sum_(S in J u J') t_S (q - p)^|S| p^(|J u J'| - |S|)
                    (1 - (q + p)^|S n J n J'| p^(|J n J'| - |S n J n J'|)),   with t of the empty set = N
     """
-    sets = column_sets(columns)
-    t = dict(zip(sets, np.asarray(truth, float), strict=True)) | {(): float(n)}
 
-    def entry(J: Set, K: Set) -> float:
-        union, both = sorted({*J, *K}), {*J} & {*K}
-        total = 0.0
-        for size in range(len(union) + 1):
-            for S in combinations(union, size):
-                common = len(both & {*S})
-                spread = (q - p) ** size * p ** (len(union) - size)
-                total += t[S] * spread * (1 - (q + p) ** common * p ** (len(both) - common))
-        return total
+    def term(S: int, union: int, both: int, common: int) -> float:
+        return (q - p) ** S * p ** (union - S) * (1 - (q + p) ** common * p ** (both - common))
 
-    return np.array([[entry(J, K) for K in sets] for J in sets])
+    return _sums_over_subsets(truth, n, columns, term)
 
 
 def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
@@ -86,18 +77,25 @@ def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p
     V(t_J, t_J') = (q - p)^-(|J| + |J'|) sum_(S in J u J') c_S (-p)^(|J u J'| - |S|)
                    ((-p)^|J n J' - S| (1 - 2p)^|J n J' n S| - (q - p)^|J n J'|)
     """
+
+    def term(S: int, union: int, both: int, common: int) -> float:
+        return (-p) ** (union - S) * ((-p) ** (both - common) * (1 - 2 * p) ** common - (q - p) ** both)
+
+    scale = np.array([(q - p) ** -len(J) for J in column_sets(columns)])
+    return _sums_over_subsets(counts, n, columns, term) * np.outer(scale, scale)
+
+
+def _sums_over_subsets(
+    values: Sequence[float] | Array, n: int, columns: int, term: Callable[[int, int, int, int], float]
+) -> Array:
+    """Sum over S in J u J' of the value of S times term(|S|, |J u J'|, |J n J'|, |S n J n J'|), for all J and J'."""
     sets = column_sets(columns)
-    c = dict(zip(sets, np.asarray(counts, float), strict=True)) | {(): float(n)}
+    value = dict(zip(sets, np.asarray(values, float), strict=True)) | {(): float(n)}
 
     def entry(J: Set, K: Set) -> float:
         union, both = sorted({*J, *K}), {*J} & {*K}
-        total = 0.0
-        for size in range(len(union) + 1):
-            for S in combinations(union, size):
-                common = len(both & {*S})
-                weight = (-p) ** (len(both) - common) * (1 - 2 * p) ** common - (q - p) ** len(both)
-                total += c[S] * (-p) ** (len(union) - size) * weight
-        return total / (q - p) ** (len(J) + len(K))
+        subsets = [S for size in range(len(union) + 1) for S in combinations(union, size)]
+        return sum(value[S] * term(len(S), len(union), len(both), len(both & {*S})) for S in subsets)
 
     return np.array([[entry(J, K) for K in sets] for J in sets])
 
