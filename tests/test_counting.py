@@ -485,6 +485,8 @@ def test_what_would_never_end_is_refused_at_once() -> None:
         dn.count(reports, order=4)
     with pytest.raises(dn.CountError, match="cells, and .* GB to count them"):
         dn.count(reports, order=60)
+    with pytest.raises(dn.CountError, match=r"about 10\^60 cells, and about 10\^"):
+        dn.count(reports, plan.schema.names)
     for size in (64, 65, 128, 200):
         with pytest.raises(dn.CountError, match="cells, and .* GB to count them"):
             dn.count(reports, plan.schema.names[:size])

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb, prod
+from math import comb, log10, prod
 from types import ModuleType
 from typing import Any
 
@@ -226,8 +226,7 @@ def _jobs_of_order(plan: Plan, order: Any, shows_one: Set[str]) -> list[Job]:
     check_memory(cells[-1], cells[-1], 1, int(order))
     if tables > MOST_TABLES:
         raise CountError(
-            f"order={order} is {tables:,} tables of {cells[-1]:,} cells in all; "
-            "ask for order=3, or for the tables you need"
+            f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
             "ask for order=3, or for the tables you need"
         )
     return [_table_job(plan, table, shows_one) for table in combinations(plan.schema.names, int(order))]
@@ -241,6 +240,11 @@ def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> N
     if needed > memory // 2:
         instead = f"order={order - 1}, or tables of the features you need" if order else "fewer features at a time"
         raise CountError(
-            f"this asks for {cells:,} cells, and {needed / 1e9:,.1f} GB to count them; "
+            f"this asks for {_many(cells)} cells, and {_many(-(-needed // 10**9))} GB to count them; "
             f"there are {memory / 1e9:,.1f} GB here, and half of it may be used. Ask for {instead}"
         )
+
+
+def _many(number: int) -> str:
+    """A whole number, however large."""
+    return f"{number:,}" if number < 10**15 else f"about 10^{int(number.bit_length() * log10(2))}"

@@ -95,7 +95,7 @@ def _sums_over_subsets(
     def entry(J: Set, K: Set) -> float:
         union, both = sorted({*J, *K}), {*J} & {*K}
         subsets = [S for size in range(len(union) + 1) for S in combinations(union, size)]
-        return sum(value[S] * term(len(S), len(union), len(both), len(both & {*S})) for S in subsets)
+        return float(sum(value[S] * term(len(S), len(union), len(both), len(both & {*S})) for S in subsets))
 
     return np.array([[entry(J, K) for K in sets] for J in sets])
 
