@@ -37,7 +37,7 @@ def vector_popcount() -> bool:
 
 
 # Rows and columns of pairs in one block, words in a vector, and levels of carry-save adders.
-ROWS, COLUMNS, LANES, LEVELS = (4, 4, 8, 0) if vector_popcount() else (1, 2, 4, 4)
+ROWS, COLUMNS, LANES, LEVELS = (4, 4, 8, 0) if vector_popcount() else (1, 1, 4, 4)
 
 
 def block_counter(rows, columns):
