@@ -94,8 +94,9 @@ def _batch_rows(plan: Plan, jobs: Sequence[Job], needed: Names, total: int, work
     columns = dict(zip(plan.schema.names, layout(plan), strict=True))
     bits = plane_rows(plan, planes) + sum(column.held for name in needed for column in columns[name])
     quick = int(MOST_ROWS * BATCH_SECONDS / sum(job.plain_seconds(MOST_ROWS) for job in jobs))
-    rows = min(MOST_ROWS, BATCH_BITS // bits, quick, -(-total // workers))
-    return max(4096, rows // 4096 * 4096)
+    most = max(1, min(MOST_ROWS, BATCH_BITS // bits, quick))
+    rounds = max(1, -(-total // (most * workers)))  # in which every worker takes one batch, all as long
+    return 4096 * -(-total // (4096 * rounds * workers)) or 4096
 
 
 def _plain_seconds(plan: Plan, jobs: Sequence[Job], planes: Names, total: int) -> float:
