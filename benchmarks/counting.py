@@ -95,7 +95,7 @@ def packing() -> list[Row]:
 
 
 def tables() -> list[Row]:
-    """Whole tables through `dn.count`, wall time on all processors: the best of many rounds, as others only slow it."""
+    """Whole tables through `dn.count`, wall time on all processors."""
     import duckdb
 
     n = 10_000_000
@@ -114,7 +114,6 @@ def tables() -> list[Row]:
         },
         clock=time.perf_counter,
         repeats=11,
-        pick=min,
     )
     rows = [Row("table of 16 flags, N = 10,000,000, wall", times["ours"], "duckdb GROUP BY", times["duckdb"], 15.0)]
 

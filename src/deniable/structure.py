@@ -52,11 +52,9 @@ class Axis:
         """The axis of a bound protocol; a flag has nothing to centre."""
         p, q = protocol.p, protocol.q
         d = q - p
-        if protocol.exclusive:
+        if protocol.exclusive and protocol.columns > 1:  # one bit excludes nothing
             noise = (p / d**2, -((p / d) ** 2), 1 / d - 1, -p / d)
         else:
-            noise = (p * (1 - p) / d**2, 0.0, (q * (1 - q) - p * (1 - p)) / d**2, 0.0)
-        if protocol.columns == 1:  # one bit excludes nothing
             noise = (p * (1 - p) / d**2, 0.0, (q * (1 - q) - p * (1 - p)) / d**2, 0.0)
         return cls(protocol.columns, p, d, *noise, centred and protocol.columns > 1)
 
