@@ -45,30 +45,33 @@ def _table(reports: int, columns: int, density: float, rng: np.random.Generator)
 
 
 def _flag_codes(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    flags = planes(reports, min(columns, 16) + 1, density, rng)[1:]
-    return flags, np.zeros(0, np.int32), np.zeros(1 << len(flags), np.int64)
+    addresses = _packed(reports, min(columns, 16), density, rng)
+    return addresses, reports, np.zeros(0, np.int32), np.zeros(1 << len(addresses), np.int64)
 
 
 def _mixed_codes(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    flags = planes(reports, min(columns, 9) + 1, density, rng)[1:]
-    codes = np.zeros(64 * flags.shape[1], np.int32)
-    codes[:reports] = rng.integers(7, size=reports)
-    return flags, codes, np.zeros(7 << len(flags), np.int64)
+    addresses = _packed(reports, min(columns, 9), density, rng)
+    codes = rng.integers(7, size=reports, dtype=np.int32)
+    return addresses, reports, codes, np.zeros(7 << len(addresses), np.int64)
 
 
 def _copy(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    """Every second row, from buffers that end with the last report and have rubbish in the bits after it."""
+    """Into every second row."""
+    out = new_planes(2 * columns, reports)
+    out[::2] = ~np.uint64(0)
+    return _packed(reports, columns, density, rng), 2 * np.arange(columns), reports, out
+
+
+def _packed(reports: int, columns: int, density: float, rng: np.random.Generator) -> Any:
+    """Addresses of packed columns, which end with the last report and have rubbish in the bits after it."""
     buffers = [np.packbits(rng.random(reports) < density, bitorder="little") for _ in range(columns)]
     for packed in buffers:
         packed[-1] |= 0xFF << (reports % 8 or 8) & 0xFF
-    COPIED.append(buffers)
-    addresses = np.array([packed.ctypes.data for packed in buffers])
-    out = new_planes(2 * columns, reports)
-    out[::2] = ~np.uint64(0)
-    return addresses, 2 * np.arange(columns), reports, out
+    PACKED.append(buffers)
+    return np.array([packed.ctypes.data for packed in buffers])
 
 
-COPIED: list[Any] = []  # kept alive for their addresses
+PACKED: list[Any] = []  # kept alive for their addresses
 
 
 def _one_hot(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:

@@ -85,13 +85,23 @@ def test_counts_are_those_of_brute_force(plan: dn.Plan, count: int) -> None:
 @pytest.mark.parametrize("cells", [1, 1 << 40], ids=["by codes", "by planes"])
 def test_both_ways_to_count_a_table_agree(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "CODED_CELLS", cells)
-    reports = some_reports(MIXED, 300)
+    reports = some_reports(MIXED, 700)
     for names in (("flag", "grr", "arm", "wave two"), ("grr", "arm"), ("arm",), ("wave two", "flag")):
         np.testing.assert_array_equal(dn.count(reports, names).array(*names), brute_force(reports, names))
-    flags = some_reports(FLAGS, 300)
+    flags = some_reports(FLAGS, 700)
     for size in (1, 7, 8, 9, 12):
         names = FLAGS.schema.names[:size]
         np.testing.assert_array_equal(dn.count(flags, names).array(*names), brute_force(flags, names))
+
+
+@pytest.mark.usefixtures("tools")
+def test_one_feature_may_be_in_tables_counted_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "CODED_CELLS", 50)
+    reports = some_reports(MIXED, 100)
+    tables = [("flag", "grr"), ("flag", "grr", "arm", "wave two")]
+    counts = dn.count(reports, tables)
+    for names in tables:
+        np.testing.assert_array_equal(counts.tables[names], brute_force(reports, names))
 
 
 @pytest.mark.usefixtures("tools")

@@ -59,7 +59,7 @@ def count(
     plan, total, batches = _source(reports)
     jobs = jobs_for(plan, names, order)
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
-    needed = tuple(dict.fromkeys(name for job in jobs for name in (*job.planes, *job.codes)))
+    needed = tuple(dict.fromkeys(name for job in jobs for name in job.needed))
     workers = _workers()
     rows = _batch_rows(plan, jobs, needed, total, workers)
     workers = max(1, min(workers, -(-total // rows)))

@@ -204,9 +204,11 @@ def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
         at = tuple(int(i) for i in np.argwhere(array < 0)[0])
         raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
     for axis, size in enumerate(shape):
-        lines = array.reshape(-1, size, prod(shape[axis + 1 :]))
         for v in range(1, size):
-            if (lines[:, v] > lines[:, 0]).any():
+            if any(
+                (count > margin).any()
+                for count, margin in zip(slabs(array, axis, v), slabs(array, axis, 0), strict=True)
+            ):
                 above = np.argwhere(array > np.take(array, [0], axis))[0]
                 at = tuple(int(i) for i in above)
                 margin = (*at[:axis], 0, *at[axis + 1 :])
@@ -214,6 +216,13 @@ def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
                     f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
                 )
     return array
+
+
+def slabs(array: Array, axis: int, index: int) -> list[Array]:
+    """Views of all cells with this index on an axis, in pieces whose innermost loop is long: numpy pays for each."""
+    inner = prod(array.shape[axis + 1 :])
+    cube = array.reshape(-1, array.shape[axis], inner)
+    return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]
 
 
 def _checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:

@@ -4,7 +4,7 @@ Flags and unary encoding are bits already; GRR and public choices are one value 
 value that a report's hash sends to the bucket it shows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -23,13 +23,13 @@ from deniable.records import whole
 class Evidence:
     """Some reports' evidence. Row 0 of `planes` is 1 for each report; a feature's planes start at `firsts[name]`.
 
-    Features counted by codes alone have codes and no planes.
+    `shown` is what was gathered: features that need no planes are counted from it.
     """
 
     reports: int
     planes: Words
     firsts: Mapping[str, int]
-    codes: Mapping[str, npt.NDArray[np.int16]]
+    shown: Mapping[str, Any]
 
 
 def gather(plan: Plan, table: Any, names: Iterable[str], first: int) -> dict[str, Any]:
@@ -66,13 +66,15 @@ def plane_rows(plan: Plan, names: Iterable[str]) -> int:
 
 
 def evidence(
-    plan: Plan, reports: int, shown: Mapping[str, Any], planes: Iterable[str], memory: Words, tools: ModuleType
+    plan: Plan, reports: int, shown: Mapping[str, Any], planes: Sequence[str], memory: Words, tools: ModuleType
 ) -> Evidence:
-    """The evidence of what was gathered: planes of some features, and codes of the others, which show one value.
+    """The evidence of what was gathered, with the planes of some features.
 
     Planes are made in `memory`, over what was there: fresh memory would cost more than the copying does.
     """
     bits = memory[:, : words_for(reports)]
+    if not planes:
+        return Evidence(reports, bits, {}, shown)
     packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]  # all reports
     firsts, row = {}, 1
     for name in planes:
@@ -87,8 +89,7 @@ def evidence(
             case codes, _:
                 tools.one_hot(codes, bits[first:row])
     tools.copy(np.array([array.ctypes.data for array in packed]), np.array(rows), reports, bits)
-    coded = {name: codes for name, codes in shown.items() if name not in firsts}
-    return Evidence(reports, bits, firsts, coded)
+    return Evidence(reports, bits, firsts, shown)
 
 
 def _conformed(table: Any, column: Column, first: int) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from deniable import twins
-from deniable.counts import Array, Names, checked_names
+from deniable.counts import Array, Names, checked_names, slabs
 from deniable.errors import CountError
 from deniable.evidence import Evidence, plane_rows
 from deniable.layout import ValueColumn, layout
@@ -42,9 +42,9 @@ class Moments:
         return self.plan.schema.names
 
     @property
-    def codes(self) -> Names:
-        """The features whose codes it needs."""
-        return ()
+    def needed(self) -> Names:
+        """The features it needs to be gathered."""
+        return self.planes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,8 +90,8 @@ class PlaneTable:
         return self.names
 
     @property
-    def codes(self) -> Names:
-        return ()
+    def needed(self) -> Names:
+        return self.planes
 
     @cached_property
     def lengths(self) -> list[int]:
@@ -130,17 +130,27 @@ class CodeTable:
     plan: Plan
     names: Names
 
-    @cached_property
+    @property
     def planes(self) -> Names:
+        return ()
+
+    @property
+    def needed(self) -> Names:
+        return self.names
+
+    @cached_property
+    def flags(self) -> Names:
+        """Its features of one column: a bit of the code each, the first highest."""
         return tuple(name for name in self.names if len(self.plan.schema[name].columns) == 1)
 
     @cached_property
-    def codes(self) -> Names:
-        return tuple(name for name in self.names if len(self.plan.schema[name].columns) > 1)
+    def choices(self) -> Names:
+        """Its features that show one of several values: the code's leading part."""
+        return tuple(name for name in self.names if name not in self.flags)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (2 ** len(self.planes) * prod(self.plan.schema[name].levels for name in self.codes),)
+        return (2 ** len(self.flags) * prod(self.plan.schema[name].levels for name in self.choices),)
 
     @property
     def cells(self) -> int:
@@ -150,24 +160,21 @@ class CodeTable:
         return 2e-9 * (1 + len(self.names)) * reports
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
-        size = 64 * batch.planes.shape[1]
-        codes = np.zeros(size if self.codes else 0, np.int32)
-        for name in self.codes:
+        codes = np.zeros(batch.reports if self.choices else 0, np.int32)
+        for name in self.choices:
             codes *= self.plan.schema[name].levels
-            codes[: batch.reports] += batch.codes[name]
-        rows = [batch.firsts[name] for name in self.planes]
-        beside = rows == list(range(rows[0], rows[0] + len(rows))) if rows else False
-        tools.histogram(batch.planes[rows[0] : rows[-1] + 1] if beside else batch.planes[rows], codes, out)
-        out[0] -= size - batch.reports  # those that are not there showed no flag and code 0
+            codes += batch.shown[name]
+        columns = [batch.shown[name][0] for name in reversed(self.flags)]
+        tools.histogram(np.array([packed.ctypes.data for packed in columns], np.int64), batch.reports, codes, out)
 
     def read(self, out: Array) -> Array:
-        levels = [self.plan.schema[name].levels for name in self.codes]
-        axes = [*self.codes, *reversed(self.planes)]
-        tensor = out.reshape([*levels, *[2] * len(self.planes)])
+        levels = [self.plan.schema[name].levels for name in self.choices]
+        axes = [*self.choices, *self.flags]
+        tensor = out.reshape([*levels, *[2] * len(self.flags)])
         for axis, name in enumerate(axes):
-            if name in self.planes:  # (false, true) -> (all, true)
-                lines = tensor.swapaxes(0, axis)
-                lines[0] += lines[1]
+            if name in self.flags:  # (false, true) -> (all, true)
+                for false, true in zip(slabs(tensor, axis, 0), slabs(tensor, axis, 1), strict=True):
+                    false += true
             else:
                 tensor = np.concatenate([tensor.sum(axis=axis, keepdims=True), tensor], axis)
         return tensor.transpose([axes.index(name) for name in self.names])

@@ -200,67 +200,6 @@ def _products(tile, firsts, sizes, out):
         rows *= m + 1
 
 
-@njit(nogil=True, cache=True)
-def histogram(flags, codes, out):
-    """out[code] += reports with that code: the bits of `flags`, the first lowest, and above them `codes`, if any.
-
-    All words are counted whole, so reports that are not there count as code 0. Smaller numbers stay closer: up to
-    SMALL codes are tallied in 32 bits first, which hold a batch.
-    """
-    if len(out) <= SMALL and flags.shape[1] < 1 << 26:
-        tally = np.zeros(len(out), np.uint32)
-        _tally(flags, codes, tally)
-        for code in range(len(out)):
-            out[code] += tally[code]
-    else:
-        _tally(flags, codes, out)
-
-
-@njit(nogil=True, cache=True)
-def _tally(flags, codes, out):
-    """Count codes. Reports are taken 512 at a time, and planes 8 at a time.
-
-    Exchanging bits between 8 words gives 64 bytes, each of them one report's 8 bits.
-    """
-    planes, words = flags.shape
-    groups = (planes + 7) // 8
-    lanes = np.zeros((groups, 8, 8), np.uint64)  # group of planes, plane, word
-    octets = lanes.view(np.uint8).reshape(groups, 512)
-    for start in range(0, words, 8):
-        for g in range(groups):
-            for k in range(min(8, planes - 8 * g)):
-                for word in range(8):  # a slice would cost more than its 8 words
-                    lanes[g, k, word] = flags[8 * g + k, start + word]
-            for k in range(planes - 8 * g, 8):
-                lanes[g, k] = 0  # the last group only
-            _exchange(lanes[g], BIT_MASKS, 1)
-        if len(codes) == 0 and groups == 2:  # the common case, without inner loops
-            for k in range(512):
-                out[np.uint64(octets[0, k]) | np.uint64(octets[1, k]) << np.uint64(8)] += 1
-        else:
-            for k in range(512):
-                # octet (s, l, r) belongs to report 64 l + 8 r + s
-                report = 64 * (start + (k >> 3 & 7)) + 8 * (k & 7) + (k >> 6)
-                code = np.int64(codes[report]) << planes if len(codes) else 0
-                for g in range(groups):
-                    code |= np.int64(octets[g, k]) << (8 * g)
-                out[code] += 1
-
-
-@njit(nogil=True, cache=True)
-def _exchange(lanes, masks, unit):
-    """Exchange a lane's index among 8 with the index of a part, `unit` bits, among 8 in a word; in all words alike."""
-    for halving in range(3):
-        step = 4 >> halving
-        shift, mask = np.uint64(step * unit), masks[halving]  # the mask has the parts whose index lacks this step
-        for k in range(8):
-            if not k & step:
-                for word in range(lanes.shape[1]):
-                    moved = ((lanes[k, word] >> shift) ^ lanes[k + step, word]) & mask
-                    lanes[k + step, word] ^= moved
-                    lanes[k, word] ^= moved << shift
-
-
 def loader(bits):
     """Make an intrinsic: the number of so many bits that stands at an address."""
 
@@ -278,6 +217,72 @@ def loader(bits):
 
 load_word = loader(64)
 load_octet = loader(8)
+
+
+@njit(nogil=True, cache=True)
+def histogram(addresses, reports, codes, out):
+    """out[code] += reports with that code: bits packed at `addresses`, the first lowest, above them `codes`, if any.
+
+    Smaller numbers stay closer: up to SMALL codes are tallied in 32 bits first, which hold a batch.
+    """
+    if len(out) <= SMALL and reports < 1 << 32:
+        tally = np.zeros(len(out), np.uint32)
+        _tally(addresses, reports, codes, tally)
+        for code in range(len(out)):
+            out[code] += tally[code]
+    else:
+        _tally(addresses, reports, codes, out)
+
+
+@njit(nogil=True, cache=True)
+def _tally(addresses, reports, codes, out):
+    """Count codes. Reports are taken 512 at a time, and columns 8 at a time.
+
+    Exchanging bits between 8 words gives 64 bytes, each of them one report's 8 bits.
+    """
+    columns = len(addresses)
+    groups = (columns + 7) // 8
+    lanes = np.zeros((groups, 8, 8), np.uint64)  # group of columns, column, word
+    octets = lanes.view(np.uint8).reshape(groups, 512)
+    whole = reports // 512 * 512
+    for start in range(0, whole, 512):
+        for g in range(groups):
+            for k in range(min(8, columns - 8 * g)):
+                for word in range(8):
+                    lanes[g, k, word] = load_word(addresses[8 * g + k] + start // 8 + 8 * word)
+            for k in range(columns - 8 * g, 8):
+                lanes[g, k] = 0  # the last group only
+            _exchange(lanes[g], BIT_MASKS, 1)
+        if len(codes) == 0 and groups == 2:  # the common case, without inner loops
+            for k in range(512):
+                out[np.uint64(octets[0, k]) | np.uint64(octets[1, k]) << np.uint64(8)] += 1
+        else:
+            for k in range(512):
+                # octet (s, l, r) belongs to report 64 l + 8 r + s
+                report = start + 64 * (k >> 3 & 7) + 8 * (k & 7) + (k >> 6)
+                code = np.int64(codes[report]) << columns if len(codes) else 0
+                for g in range(groups):
+                    code |= np.int64(octets[g, k]) << (8 * g)
+                out[code] += 1
+    for report in range(whole, reports):
+        code = np.int64(codes[report]) << columns if len(codes) else 0
+        for k in range(columns):
+            code |= np.int64(load_octet(addresses[k] + report // 8) >> np.uint64(report % 8) & np.uint64(1)) << k
+        out[code] += 1
+
+
+@njit(nogil=True, cache=True)
+def _exchange(lanes, masks, unit):
+    """Exchange a lane's index among 8 with the index of a part, `unit` bits, among 8 in a word; in all words alike."""
+    for halving in range(3):
+        step = 4 >> halving
+        shift, mask = np.uint64(step * unit), masks[halving]  # the mask has the parts whose index lacks this step
+        for k in range(8):
+            if not k & step:
+                for word in range(lanes.shape[1]):
+                    moved = ((lanes[k, word] >> shift) ^ lanes[k + step, word]) & mask
+                    lanes[k + step, word] ^= moved
+                    lanes[k, word] ^= moved << shift
 
 
 @njit(nogil=True, cache=True)

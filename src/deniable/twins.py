@@ -49,22 +49,20 @@ def _products(tile: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.
     return rows
 
 
-def histogram(flags: Words, codes: npt.NDArray[np.int32], out: Tallies) -> None:
-    """out[code] += reports with that code: the bits of `flags`, the first lowest, and above them `codes`, if any."""
-    bits = np.unpackbits(flags.view(np.uint8), axis=1, bitorder="little")
-    code = np.zeros(bits.shape[1], np.int64)
-    for k, bit in enumerate(bits):
-        code |= bit.astype(np.int64) << k
+def histogram(addresses: npt.NDArray[np.int64], reports: int, codes: npt.NDArray[np.int32], out: Tallies) -> None:
+    """out[code] += reports with that code: bits packed at `addresses`, the first lowest, and above them `codes`."""
+    code = np.zeros(reports, np.int64)
+    for k, address in enumerate(addresses.tolist()):
+        code |= _unpacked(address, reports).astype(np.int64) << k
     if len(codes):
-        code |= codes.astype(np.int64) << len(flags)
+        code |= codes.astype(np.int64) << len(addresses)
     out += np.bincount(code, minlength=len(out))
 
 
 def copy(addresses: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], reports: int, out: Words) -> None:
     """Packed bits of some columns, at these addresses, into these rows of `out`; after the last report come zeros."""
     for address, row in zip(addresses.tolist(), rows, strict=True):
-        packed = np.ctypeslib.as_array((ctypes.c_uint8 * ((reports + 7) // 8)).from_address(address))
-        _fill(out[row], np.unpackbits(packed, count=reports, bitorder="little"))
+        _fill(out[row], _unpacked(address, reports))
 
 
 def one_hot(codes: npt.NDArray[np.int16], out: Words) -> None:
@@ -95,6 +93,12 @@ def shear(tensor: npt.NDArray[np.float64], below: Sequence[float], diagonal: Seq
 
 def _ones(planes: Words) -> npt.NDArray[np.int64]:
     return np.asarray(np.bitwise_count(planes).sum(axis=-1, dtype=np.int64))
+
+
+def _unpacked(address: int, reports: int) -> npt.NDArray[np.uint8]:
+    """A byte for each of so many bits that are packed at an address."""
+    packed = np.ctypeslib.as_array((ctypes.c_uint8 * ((reports + 7) // 8)).from_address(address))
+    return np.unpackbits(packed, count=reports, bitorder="little")
 
 
 def _fill(plane: Words, bits: npt.NDArray[np.bool_ | np.uint8]) -> None:
