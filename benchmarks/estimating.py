@@ -1,6 +1,7 @@
 """Estimates of all sets of flags, against the dense matrices of the paper; and how the cost grows."""
 
 import time
+import tracemalloc
 
 import numpy as np
 
@@ -31,15 +32,15 @@ def run() -> None:
         est = dn.estimate(counts, names, method="unbiased")
         _ = est.mean, est.variance
 
-    def dense() -> None:
+    def by_matrices() -> None:
         inverse = paper.inverse_mean_matrix(8, rr.p, rr.q)
         _ = inverse @ (c - counts.n * paper.background(8, rr.p))
 
-    times = medians({"ours": ours, "paper": dense}, repeats=3)
+    times = medians({"ours": ours, "paper": by_matrices}, repeats=3)
     row = Row("mean and variance of 8 flags", times["ours"], "the paper's matrices, mean alone", times["paper"], 100.0)
     show("Estimating, CPU time", [row])
 
-    print("\n  flags        sets    mean and variance, wall    per set and flag   one copy of the result")
+    print("\n  flags        sets    mean and variance, wall    per set and flag   one copy of the result   peak memory")
     for flags in (8, 12, 16, 20, 22, 24):
         counts, names = _counts(flags)
         best = min(_seconds(counts, names) for _ in range(3))
@@ -47,8 +48,40 @@ def run() -> None:
         copy = min(_copy_seconds(result) for _ in range(3))
         print(
             f"  {flags:5d}  {1 << flags:10,d}  {best * 1e3:16.2f} ms  {best / flags / (1 << flags) * 1e9:16.3f} ns"
-            f"  {copy * 1e3:16.2f} ms"
+            f"  {copy * 1e3:16.2f} ms  {_memory(counts, names) / 8 / (1 << flags):16.1f} x 8 bytes a set"
         )
+    dense()
+
+
+def dense() -> None:
+    """A table of 625 cells with its dense covariance, wall time."""
+    schema = dn.Schema([dn.Choice(f"f{k}", list("abcde")) for k in range(4)])
+    plan = dn.Plan(schema, {name: dn.UnaryEncoding.optimized(1.0) for name in schema.names})
+    rng = np.random.default_rng(1)
+    records = {name: rng.choice(list("abcde"), 100_000) for name in schema.names}
+    counts = dn.count(dn.randomize(records, plan, rng=rng), schema.names)
+    times = medians(
+        {
+            "covariance": lambda: dn.estimate(counts, schema.names).covariance(),
+            "table": lambda: dn.estimate(counts, schema.names).table(),
+        },
+        repeats=3, clock=time.perf_counter,
+    )  # fmt: skip
+    rows = [
+        Row("4 features, 625 cells, dense covariance of 1 296 entries", times["covariance"], "half a second", 0.5, 1.0),
+        Row("its table with intervals", times["table"], "half a second", 0.5),
+    ]
+    show("A table of 625 cells, wall", rows)
+
+
+def _memory(counts: dn.Counts, names: list[str]) -> int:
+    """Bytes that numpy held at most, beside the counts."""
+    tracemalloc.start()
+    est = dn.estimate(counts, names)
+    _ = est.mean, est.variance
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 def _copy_seconds(result: np.ndarray) -> float:

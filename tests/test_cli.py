@@ -253,15 +253,20 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
     pd.testing.assert_frame_equal(read, other, check_dtype=False)
     assert main(["table", "c.npz", "smoker", "age"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["smoker", "age", "proportion", "stderr"]
+    assert lines[0].split() == ["smoker", "age", "proportion", "stderr", "low", "high"]
     young = est.cell(smoker=True, age="young")
-    assert lines[3].split() == ["true", "young", f"{young.value:.4f}", f"{young.stderr:.4f}"]
+    numbers = [young.value, young.stderr, *young.confidence_interval()]
+    assert lines[3].split() == ["true", "young", *(f"{number:.4f}" for number in numbers)]
+    assert main(["table", "c.npz", "smoker", "age", "--level", "0.8", "--simultaneous", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.table(level=0.8, simultaneous=True).to_pylist()
+    assert main(["table", "c.npz", "smoker", "--level", "95"]) == 1
+    assert "a level of confidence is between 0 and 1, such as 0.95; found 95.0" in capsys.readouterr().err
     few = dn.Counts(counts.plan, {("smoker", "age"): [[3, 3, 0], [3, 3, 0]]})
     few.save("few.npz")
     assert main(["table", "few.npz", "smoker", "age"]) == 0
-    stderr = dn.estimate(few, ["smoker", "age"]).table()["stderr"].to_numpy()
-    assert np.isnan(stderr).any()
-    assert capsys.readouterr().out.count("not enough reports") == np.isnan(stderr).sum()
+    assert capsys.readouterr().out.count("not enough reports") == 4
+    assert main(["table", "few.npz", "smoker", "age", "--json"]) == 0
+    assert [row["low"] for row in json.loads(capsys.readouterr().out)] == [None] * 4
     assert main(["table", "c.npz", "smoker", "sex"]) == 1
     assert "no feature 'sex'" in capsys.readouterr().err
     assert main(["table", "none.npz", "smoker"]) == 1
@@ -271,10 +276,11 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
 def test_demo_runs_and_finds_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    rows = [line.split()[-3:] for line in lines if line.count("%") == 3]
+    rows = [line.split()[-4:] for line in lines if line.count("%") == 4]
     assert len(rows) == 10
-    for truth, estimate, stderr in ([float(cell.rstrip("%")) for cell in row] for row in rows):
-        assert abs(estimate - truth) < 6 * stderr
+    for truth, estimate, low, high in ([float(cell.rstrip("%")) for cell in row] for row in rows):
+        assert low < estimate < high
+        assert abs(estimate - truth) < 1.5 * (high - low)  # six standard errors
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,5 +1,6 @@
 """The paper's objects against enumeration, against each other, and against the axis-by-axis structure."""
 
+from fractions import Fraction
 from functools import reduce
 from itertools import product
 from math import comb
@@ -102,3 +103,45 @@ def test_axis_by_axis_is_the_papers_estimate() -> None:
     np.testing.assert_allclose(est.covariance()[np.ix_(order, order)], stated, rtol=1e-9, atol=1e-9)
     sandwich = paper.inverse_mean_matrix(3, P, Q) @ paper.count_covariance(mu, n, 3, P, Q)
     np.testing.assert_allclose(sandwich @ paper.inverse_mean_matrix(3, P, Q).T, stated, rtol=1e-9, atol=1e-9)
+
+
+def test_the_number_of_respondents_may_stand_in_the_vectors() -> None:
+    """Dropping P N: the same expectations, the same estimates, and an uncertain N adds what it should."""
+    for columns in (1, 3):
+        whole = paper.mean_matrix(columns, P, Q, smallest=0)
+        inverse = paper.inverse_mean_matrix(columns, P, Q, smallest=0)
+        np.testing.assert_allclose(whole @ inverse, np.eye(2**columns), atol=1e-12)
+        np.testing.assert_allclose(whole[0], np.eye(2**columns)[0])
+        np.testing.assert_allclose(whole[1:, 0], paper.background(columns, P))
+        np.testing.assert_allclose(whole[1:, 1:], paper.mean_matrix(columns, P, Q))
+        np.testing.assert_allclose(
+            inverse[1:, 0], -paper.inverse_mean_matrix(columns, P, Q) @ paper.background(columns, P)
+        )
+
+
+@pytest.mark.parametrize(("p", "q"), [(Fraction(1, 4), Fraction(1, 2)), (Fraction(1, 8), Fraction(7, 8))])
+def test_the_sherman_morrison_form_needs_no_total(p: Fraction, q: Fraction) -> None:
+    inverse = paper.inverse_without_total(4, float(p), float(q))
+    exact = [[q if i == j else p for j in range(4)] for i in range(4)]  # M + p J
+    np.testing.assert_allclose(inverse @ np.array(exact, float), np.eye(4), atol=1e-14)
+    t = np.array([5.0, 3.0, 0.0, 2.0])
+    np.testing.assert_allclose(inverse @ (p * 10 + (q - p) * t).astype(float), t, atol=1e-12)
+
+
+def test_the_sherman_morrison_form_is_as_noisy_as_stated() -> None:
+    """OUE, 4 values, epsilon 1, N = 10 000: its sum varies. Centred estimates vary less, plain ones more."""
+    schema = dn.Schema([dn.Choice("a", list("wxyz"))])
+    plan = dn.Plan(schema, {"a": dn.UnaryEncoding.optimized(1.0)})
+    p, q, n = plan["a"].p, plan["a"].q, 10_000
+    t = np.full(4, n / 4)
+    noise = np.diag(t * q * (1 - q) + (n - t) * p * (1 - p))
+    plain = noise / (q - p) ** 2
+    inverse = paper.inverse_without_total(4, p, q)
+    without = inverse @ noise @ inverse.T
+    centre = np.eye(4) - 0.25
+    centred = centre @ plain @ centre
+    assert np.sqrt(without.sum()) == pytest.approx(71, abs=1)
+    assert np.trace(without) == pytest.approx(np.trace(centred) + without.sum() / 4)
+    assert np.trace(centred) / n == pytest.approx(11.80, abs=0.01)
+    assert np.trace(without) / n == pytest.approx(11.92, abs=0.01)
+    assert np.trace(plain) > 1.3 * np.trace(without)

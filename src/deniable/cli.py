@@ -123,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
     table.add_argument("names", nargs="+", metavar="feature", help="the features of the table")
     table.add_argument("--method", choices=("consistent", "unbiased"), default="consistent")
     table.add_argument("--population", action="store_true", help="about the population, not these respondents alone")
+    table.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
+    table.add_argument("--simultaneous", action="store_true", help="intervals that hold for the whole table at once")
     form = table.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="comma-separated values")
     form.add_argument("--json", action="store_true", help="a list of objects")
@@ -188,9 +190,9 @@ def _table(arguments: argparse.Namespace) -> None:
     from deniable.estimates import estimate
 
     est = estimate(Counts.load(arguments.counts), arguments.names, method=arguments.method)
-    rows = est.about("population" if arguments.population else "respondents").table().to_pylist()
-    for row in rows:
-        row["stderr"] = None if row["stderr"] != row["stderr"] else row["stderr"]
+    est = est.about("population" if arguments.population else "respondents")
+    table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
+    rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]  # no nan
     if arguments.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     elif arguments.csv:
@@ -202,18 +204,13 @@ def _table(arguments: argparse.Namespace) -> None:
 
 
 def _aligned(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows in columns: numbers with four digits, and words where a standard error cannot be had."""
+    """Rows in columns: numbers with four digits, and words where there are not enough reports for an interval."""
     table = [list(rows[0])]
     for row in rows:
-        *answers, proportion, stderr = row.values()
-        shown = "not enough reports" if stderr is None else f"{stderr:.4f}"
-        table.append(
-            [
-                *(str(answer).lower() if isinstance(answer, bool) else answer for answer in answers),
-                f"{proportion:.4f}",
-                shown,
-            ]
-        )
+        *answers, proportion, stderr, low, high = row.values()
+        numbers = [f"{proportion:.4f}", "" if stderr is None else f"{stderr:.4f}"]
+        numbers += ["not enough reports", ""] if low is None else [f"{low:.4f}", f"{high:.4f}"]
+        table.append([*(str(answer).lower() if isinstance(answer, bool) else answer for answer in answers), *numbers])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
 

@@ -38,8 +38,8 @@ def run() -> None:
 
     reports = randomize(answers, plan)
     counts = count(reports, order=2)
-    print(f"\n3. {len(reports):,} respondents later, what the reports tell, give or take one standard error:\n")
-    print(f"   {'':36}{'true share':>12}{'estimate':>12}{'+-':>8}")
+    print(f"\n3. {len(reports):,} respondents later, what the reports tell, with 95 % intervals:\n")
+    print(f"   {'':36}{'true share':>12}{'estimate':>12}{'from':>9}{'to':>9}")
     for name in ("cheated on taxes", "hides debts"):
         show(estimate(counts, [name, "age"]), answers)
 
@@ -52,4 +52,5 @@ def show(est: Estimate, answers: Answers) -> None:
         truth = np.mean(np.logical_and.reduce([answers[name] == value for name, value in cell.items()]))
         answer = est.cell(cell)
         words = flag if age is None else f"{flag}, {age}"
-        print(f"   {words:36}{truth:12.2%}{answer.value:12.2%}{answer.stderr:8.2%}")
+        low, high = answer.confidence_interval()
+        print(f"   {words:36}{truth:12.2%}{answer.value:12.2%}{low:9.2%}{high:9.2%}")

@@ -17,7 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts import Counts
+from deniable.cumulants import Cumulants, by_margins, by_table, cumulants
 from deniable.errors import EstimateError
+from deniable.intervals import MOST_EXACT, OneColumn, checked_level, limits, trusted
 from deniable.planes import physical_memory
 from deniable.schema import Choice, Feature
 from deniable.structure import Array, Axis, along, contract, invert, shear
@@ -29,14 +31,20 @@ FAR = 3.29  # standard errors: one chance in a thousand
 
 @dataclass(frozen=True)
 class Answer:
-    """A number of respondents, as a proportion, with its standard error; `count` is the number itself.
+    """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
 
-    The standard error is nan, and `enough` false, where there are not enough reports for it to exist.
+    `enough` says whether there are enough reports for the interval to be trusted, by the rule in `intervals`.
     """
 
-    count: float
-    variance: float
+    found: Cumulants
     n: int
+    enough: bool
+    law: OneColumn | None = None  # the exact one, where there is
+
+    @property
+    def count(self) -> float:
+        """The number of respondents."""
+        return float(self.found.mean)
 
     @property
     def value(self) -> float:
@@ -44,19 +52,26 @@ class Answer:
         return self.count / self.n
 
     @property
-    def enough(self) -> bool:
-        """Whether there are enough reports for a standard error: the estimated variance is not negative."""
-        return self.variance >= 0
+    def variance(self) -> float:
+        """The estimated variance of the count: negative, now and then, where there are not enough reports."""
+        return float(self.found.variance)
 
     @property
     def stderr(self) -> float:
-        """The standard error of the proportion."""
-        return sqrt(self.variance) / self.n if self.enough else float("nan")
+        """The standard error of the proportion; nan where the estimated variance is negative."""
+        return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
+        level = checked_level(level)
+        low, high, enough = self.law.limits(level) if self.law else (*limits(self.found, level), self.enough)
+        return (float(low) / self.n, float(high) / self.n) if enough else (float("nan"), float("nan"))
 
     def __str__(self) -> str:
         if not self.enough:
-            return f"{self.value:.4f} (not enough reports for a standard error)"
-        return f"{self.value:.4f} +- {self.stderr:.4f}"
+            return f"{self.value:.4f} (not enough reports for this question)"
+        low, high = self.confidence_interval()
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +96,38 @@ class Group:
             return moment - contract(self.truth, left) * contract(self.truth, right) / self.n
         return moment - contract(self.truth, [u for _, u in pairs])
 
-    def variances(self, rows: Sequence[Array], *, population: bool) -> Array:
+    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
         """Of all combinations of rows of weights, one matrix of rows per feature."""
-        squares = [axis.squares(matrix) for axis, matrix in zip(self.axes, rows, strict=True)]
-        moment = along(self.truth, [g for g, _ in squares])
-        if population:
-            return moment - along(self.truth, rows) ** 2 / self.n
-        return moment - along(self.truth, [u for _, u in squares])
+        return cumulants(self.n, self.axes, rows, by_table(self.truth), population=population)
+
+    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """The same if all answers were independent, with the same margins."""
+        return cumulants(self.n, self.axes, rows, by_margins(self.truth, len(self.axes)), population=population)
+
+    def column(self, weights: Sequence[Array], *, population: bool) -> OneColumn | None:
+        """The exact law of an answer to one feature, if its estimate is that of one evidence column."""
+        looked_at = [(k, w) for k, w in enumerate(weights) if w[1:].any()]
+        if len(looked_at) != 1 or self.n > MOST_EXACT:
+            return None
+        ((k, w),) = looked_at
+        axis = self.axes[k]
+        if axis.centred and not axis.exclusive:
+            return None  # its estimate draws on all columns
+        place = int(np.argmax(np.abs(w[1:]))) + 1
+        true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]
+        c = round(axis.p * self.n + axis.d * float(true))
+        if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
+            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, population)
+        return OneColumn(c, self.n, axis.p, axis.p + axis.d, population)
 
     def own_variances(self, *, population: bool) -> Array:
         """Of every entry of the truth: for flags alone, one transform in place."""
         if not all(axis.m == 1 for axis in self.axes):
-            return self.variances([np.eye(size) for size in self.truth.shape], population=population)
-        moment = shear(self.axes, self.truth, [(axis.c0, 1 + axis.alpha) for axis in self.axes])
+            units = [np.eye(size) for size in self.truth.shape]
+            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
+            moment = along(self.truth, [g for g, _ in squares])
+            return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
+        moment = shear(self.axes, self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
         moment -= self.truth**2 / self.n if population else self.truth
         return moment
 
@@ -114,19 +148,33 @@ class DenseGroup:
     n: int
     truth: Array
     matrix: Array
-    subjects: tuple[str, ...]
+    before: "Estimate"
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return (self.before.subject,)
 
     def project(self, axes: Sequence[int]) -> "DenseGroup":
         places = _margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
-        return replace(self, truth=_margin(self.truth, axes), matrix=self.matrix[np.ix_(places, places)])
+        before = self.before.project(*(self.before.names[axis] for axis in axes))
+        return DenseGroup(self.n, _margin(self.truth, axes), self.matrix[np.ix_(places, places)], before)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:  # noqa: ARG002 - one contract
         return float(_flat(left) @ self.matrix @ _flat(right))
 
-    def variances(self, rows: Sequence[Array], *, population: bool) -> Array:  # noqa: ARG002 - one contract
+    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """With the higher ones of the estimate before it was conditioned, as they cannot be had in closed form."""
         weights = _flat(rows)
-        variances = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
-        return np.asarray(variances).reshape([len(row) for row in rows])
+        variance = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
+        before: Cumulants = self.before._sum(lambda group: group.cumulants(rows, population=population))
+        return replace(before, mean=along(self.truth, rows), variance=variance.reshape(before.variance.shape))
+
+    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        independent: Cumulants = self.before._sum(lambda group: group.independent(rows, population=population))
+        return independent
+
+    def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
+        return None
 
     def own_variances(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
         return np.diagonal(self.matrix).reshape(self.truth.shape)
@@ -247,7 +295,7 @@ class Estimate:
                 warnings.warn(
                     f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=2
                 )
-        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, (self.subject,))
+        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, self)
         return replace(self, groups=(group,), conditions=tuple(conditions))
 
     def _equalities(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Array, float]]:
@@ -271,27 +319,60 @@ class Estimate:
     def cell(self, answers: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
         """The share of respondents with these answers: `cell(smoker=True, age="65+")`, or a mapping."""
         weights = self._weights({**(answers or {}), **more})
-        count = sum(contract(group.truth, weights) for group in self.groups)
-        variance = self._sum(lambda group: group.covariance(weights, weights, population=self._population))
-        return Answer(float(count), float(variance), self.n)
+        found, enough = self._judged([vector[None] for vector in weights])
+        law = self._law(weights)
+        return Answer(found.at(0), self.n, law.limits(0.95)[2] if law else bool(enough.reshape(-1)[0]), law)
 
     def linear(self, weights: npt.ArrayLike) -> Answer:
-        """Any weighted sum of entries of `mean`, weights shaped like it."""
+        """Any weighted sum of entries of `mean`, weights shaped like it.
+
+        Its interval is the normal one, trusted if those of all entries it uses are.
+        """
         weights = np.asarray(weights, np.float64)
         if weights.shape != self.mean.shape:
             raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {weights.shape}")
         flat = weights.reshape(-1)
-        return Answer(float(flat @ self.mean.reshape(-1)), float(flat @ self.covariance() @ flat), self.n)
+        variance = float(flat @ self.covariance() @ flat)
+        _, enough = self._judged([np.eye(size) for size in self.mean.shape])
+        found = Cumulants.normal(float(flat @ self.mean.reshape(-1)), variance)
+        return Answer(found, self.n, variance >= 0 and bool(enough[weights != 0].all()))
 
-    def table(self) -> Any:
-        """Tidy rows, one per combination of answers: the features, proportion and stderr (nan: not enough reports)."""
+    def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
+        """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
+
+        `low` and `high` are nan where there are not enough reports. `simultaneous` intervals hold all true proportions
+        of the table at once, at this level of confidence.
+        """
+        level = checked_level(level)
         rows = [_answer_rows(feature) for feature in self.features]
-        counts = along(self.mean, rows).reshape(-1)
-        variances = self._sum(lambda group: group.variances(rows, population=self._population)).reshape(-1)
+        if simultaneous:
+            level = level ** (1 / prod(len(matrix) for matrix in rows))  # Sidak: enough for any correlations
+        found, enough = self._judged(rows)
+        low, high = limits(found, level)
+        if len(rows) == 1:
+            for place, vector in enumerate(rows[0]):
+                if law := self._law([vector]):
+                    low[place], high[place], enough[place] = law.limits(level)
+        numbers = {
+            "proportion": found.mean,
+            "stderr": np.sqrt(np.where(found.variance >= 0, found.variance, np.nan)),
+            "low": np.where(enough, low, np.nan),
+            "high": np.where(enough, high, np.nan),
+        }
         labels = list(zip(*product(*map(_answers, self.features)), strict=True))
-        stderr = np.sqrt(np.where(variances >= 0, variances, np.nan)) / self.n
         columns = {name: pa.array(values) for name, values in zip(self.names, labels, strict=True)}
-        return pa.table(columns | {"proportion": counts / self.n, "stderr": stderr})
+        return pa.table(columns | {name: column.reshape(-1) / self.n for name, column in numbers.items()})
+
+    def _judged(self, rows: Sequence[Array]) -> tuple[Cumulants, npt.NDArray[np.bool_]]:
+        """Cumulants of all combinations of rows of weights, and which intervals are to be trusted."""
+        found = self._sum(lambda group: group.cumulants(rows, population=self._population))
+        independent = self._sum(lambda group: group.independent(rows, population=self._population))
+        known = np.abs(found.variance) <= SLACK * self.n
+        return replace(found, variance=np.where(known, 0.0, found.variance)), known | trusted(found, independent)
+
+    def _law(self, weights: Sequence[Array]) -> OneColumn | None:
+        """The exact law of an answer, if there is one."""
+        return self.groups[0].column(weights, population=self._population) if len(self.groups) == 1 else None
 
     def __add__(self, other: "Estimate") -> "Estimate":
         if not isinstance(other, Estimate):

@@ -24,28 +24,53 @@ def column_sets(columns: int, *, smallest: int = 1) -> list[Set]:
     return [J for size in range(smallest, columns + 1) for J in combinations(range(columns), size)]
 
 
-def subset_incidence(columns: int, alpha: int, beta: int) -> Array:
+def subset_incidence(columns: int, alpha: int, beta: int, *, smallest: int = 1) -> Array:
     """K^(alpha beta) over all column sets: 1 where a set of size beta is inside one of size alpha, else 0."""
-    sets = column_sets(columns)
+    sets = column_sets(columns, smallest=smallest)
     return np.array([[float(len(J) == alpha and len(S) == beta and set(S) <= set(J)) for S in sets] for J in sets])
 
 
-def mean_matrix(columns: int, p: float, q: float) -> Array:
-    """M of eq-c-exp: how expected counts follow from the truth."""
-    sizes = range(1, columns + 1)
+def mean_matrix(columns: int, p: float, q: float, *, smallest: int = 1) -> Array:
+    """M of eq-c-exp: how expected counts follow from the truth.
+
+    With `smallest=0` the empty set, which is the number of respondents, stands first in the vectors: E(c) = M t then
+    needs no P N, and a number that is itself uncertain is one more entry with a variance.
+    """
+    sizes = range(smallest, columns + 1)
     return sum(
-        (p ** (a - b) * (q - p) ** b * subset_incidence(columns, a, b) for a in sizes for b in sizes if b <= a),
+        (
+            p ** (a - b) * (q - p) ** b * subset_incidence(columns, a, b, smallest=smallest)
+            for a in sizes
+            for b in sizes
+            if b <= a
+        ),
         np.zeros(()),
     )
 
 
-def inverse_mean_matrix(columns: int, p: float, q: float) -> Array:
-    """M^-1 of lemma theo-inv-m."""
-    sizes = range(1, columns + 1)
+def inverse_mean_matrix(columns: int, p: float, q: float, *, smallest: int = 1) -> Array:
+    """M^-1 of lemma theo-inv-m; with `smallest=0` that of the vectors that begin with the number of respondents."""
+    sizes = range(smallest, columns + 1)
     return sum(
-        ((q - p) ** -a * (-p) ** (a - b) * subset_incidence(columns, a, b) for a in sizes for b in sizes if b <= a),
+        (
+            (q - p) ** -a * (-p) ** (a - b) * subset_incidence(columns, a, b, smallest=smallest)
+            for a in sizes
+            for b in sizes
+            if b <= a
+        ),
         np.zeros(()),
     )
+
+
+def inverse_without_total(values: int, p: float, q: float) -> Array:
+    """(M + p J)^-1 of one choice (eq-sm-formula), by Sherman and Morrison: the truth from its counts alone, without N.
+
+    As exactly one value is true, N = sum t, so E(c) = (M + p J) t with M = (q - p) I and J all ones. The estimates are
+    unbiased and sum to an estimate of N, which is not N: this is not the same as conditioning on it.
+    """
+    M = (q - p) * np.eye(values)
+    inverse, J = M / (q - p) ** 2, np.ones((values, values))
+    return np.asarray(inverse - p * inverse @ J @ inverse / (1 + p * inverse.sum()))
 
 
 def background(columns: int, p: float) -> Array:

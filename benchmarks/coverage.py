@@ -1,0 +1,286 @@
+"""How often 95 % intervals hold the truth where they claim to, over a grid of settings.
+
+Reports are not made one by one: how many respondents of each kind show each pattern of evidence is multinomial, feature
+by feature, so a survey costs the same whatever its size. Surveys of one setting are estimated all at once.
+"""
+
+import csv
+import itertools
+import sys
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple, dataclass, fields, replace
+from functools import lru_cache, reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deniable as dn
+from deniable.cumulants import by_margins, by_table, cumulants
+from deniable.estimates import Group
+from deniable.intervals import OneColumn, limits, trusted
+from deniable.protocols import Protocol
+from deniable.structure import Axis
+
+LEVEL = 0.95
+KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "mixed")
+ORDERS = (1, 2, 3, 4)
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+SIZES = (200, 1_000, 10_000, 100_000)
+SUBJECTS = ("respondents", "population")
+SURVEYS = 4_000  # of each setting
+RARE = 0.05  # a setting where fewer surveys claim an interval is left out
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One survey to repeat. Answers are `loosely` associated, or go `together` so that most combinations are empty."""
+
+    kind: str
+    order: int
+    epsilon: float
+    n: int
+    subject: str
+    answers: str = "loosely"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Of one cell: the share of surveys that claimed an interval, and how often the truth was outside of it then."""
+
+    setting: Setting
+    cell: tuple[int, ...]
+    truth: float
+    claimed: float
+    below: float  # the truth is below the interval
+    above: float
+
+    @property
+    def covered(self) -> float:
+        return 1 - self.below - self.above
+
+    def in_range(self, slack: float = 0.0) -> bool:
+        """94 to 96 % in all, and 1.5 to 3.5 % on each side."""
+        return abs(self.covered - 0.95) <= 0.01 + slack and all(
+            abs(tail - 0.025) <= 0.01 + slack for tail in (self.below, self.above)
+        )
+
+
+def plan_for(kind: str, order: int, epsilon: float) -> dn.Plan:
+    flag, four = dn.RandomizedResponse(epsilon=epsilon), list("abcd")
+    match kind:
+        case "flags":
+            features = [(dn.Flag(f"f{k}"), flag) for k in range(order)]
+        case "flags, q = 1/2":
+            features = [
+                (dn.Flag(f"f{k}"), dn.RandomizedResponse(p=1 / (np.exp(epsilon) + 1), q=0.5)) for k in range(order)
+            ]
+        case "GRR":
+            features = [(dn.Choice(f"f{k}", four), dn.GRR(epsilon=epsilon)) for k in range(order)]
+        case "unary":
+            features = [(dn.Choice(f"f{k}", four[:3]), dn.UnaryEncoding.optimized(epsilon)) for k in range(order)]
+        case _:
+            features = [
+                (dn.Choice("f0", four[:3]), dn.UnaryEncoding.symmetric(epsilon)),
+                (dn.Flag("f1"), flag),
+                (dn.Choice("f2", four), dn.GRR(epsilon=epsilon)),
+                (dn.Choice("f3", four[:2]), dn.UnaryEncoding.optimized(epsilon)),
+            ][:order]
+    schema = dn.Schema([feature for feature, _ in features])
+    return dn.Plan(schema, {feature.name: protocol for feature, protocol in features})
+
+
+def shares_for(levels: Sequence[int], answers: str) -> Any:
+    """A population of two kinds of people, who lean to the first values and to the last; or of people all alike."""
+    if answers == "together":
+        table = np.zeros(levels)
+        for value in range(min(levels)):
+            table[(value,) * len(levels)] = 1 / (value + 1)
+        return table / table.sum()
+    first = [1 / np.arange(1, m + 1) for m in levels]
+    last = [np.arange(1, m + 1)[::-1] ** -0.3 for m in levels]
+    tables = [reduce(np.multiply.outer, [v / v.sum() for v in each]) for each in (first, last)]
+    return 0.6 * tables[0] + 0.4 * tables[1]
+
+
+def patterns(protocol: Protocol) -> tuple[Any, Any]:
+    """What evidence there can be, with index 0 always 1, and its probabilities for each true value."""
+    m, p, q = protocol.columns, protocol.p, protocol.q
+    if protocol.exclusive and m > 1:
+        evidence = np.eye(m, dtype=int)
+        law = np.full((m, m), p) + (q - p) * np.eye(m)
+    else:
+        evidence = np.array(list(itertools.product((0, 1), repeat=m)))
+        rates = np.array([[p], [q]]) if m == 1 else np.full((m, m), p) + (q - p) * np.eye(m)
+        law = np.prod(np.where(evidence == 1, rates[:, None], 1 - rates[:, None]), axis=2)
+    return np.hstack([np.ones((len(evidence), 1), int), evidence]), law / law.sum(axis=1, keepdims=True)
+
+
+def simulated(plan: dn.Plan, people: Any, rng: np.random.Generator) -> Any:
+    """Counts of surveys, from how many respondents of each kind took part in each: (surveys, levels...)."""
+    tensor = people
+    for protocol in plan.protocols:  # the axis of this feature is the second, and goes to the end
+        _, law = patterns(protocol)
+        shown = [rng.multinomial(tensor[:, x], chances) for x, chances in enumerate(law)]
+        tensor = np.sum(shown, axis=0)
+    for protocol in plan.protocols:
+        tensor = np.moveaxis(np.tensordot(tensor, patterns(protocol)[0], axes=([1], [0])), -1, tensor.ndim - 1)
+    return tensor
+
+
+def cells_of(shares: Any) -> list[tuple[int, ...]]:
+    """The most common combination of answers, the rarest, and one between."""
+    order = np.argsort(shares, axis=None)
+    places = dict.fromkeys((order[-1], order[len(order) // 2], order[0]))
+    return [tuple(int(i) for i in np.unravel_index(place, shares.shape)) for place in places]
+
+
+def weights_of(axes: Sequence[Axis], cell: Sequence[int]) -> list[Any]:
+    return [
+        np.array([[1.0, -1.0], [0.0, 1.0]])[x : x + 1] if axis.m == 1 else np.eye(1 + axis.m)[1 + x : 2 + x]
+        for axis, x in zip(axes, cell, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Surveys:
+    """Many surveys of one setting: who took part (surveys, levels...), counts (surveys, 1 + columns...), and estimates.
+
+    Estimates have the surveys last.
+    """
+
+    setting: Setting
+    plan: dn.Plan
+    shares: Any
+    people: Any
+    tensors: Any
+    estimates: Any
+
+    @property
+    def axes(self) -> list[Axis]:
+        return [Axis.of(protocol, centred=True) for protocol in self.plan.protocols]
+
+    @property
+    def population(self) -> bool:
+        return self.setting.subject == "population"
+
+    def counts(self, survey: int) -> dn.Counts:
+        """What was counted in one survey."""
+        return dn.Counts(self.plan, {self.plan.schema.names: self.tensors[survey]})
+
+    def truth(self, cell: tuple[int, ...]) -> Any:
+        """The true number, in each survey."""
+        expected = np.full(len(self.people), self.setting.n * self.shares[cell])
+        return expected if self.population else self.people[(slice(None), *cell)]
+
+    def limits(self, cell: tuple[int, ...], *, corrected: bool = True) -> tuple[Any, Any, Any]:
+        """Low and high of each survey's interval, and whether it claims it; or those of the plain normal interval."""
+        rows = weights_of(self.axes, cell)
+        estimates, n, features = self.estimates, self.setting.n, len(self.axes)
+        found = cumulants(n, self.axes, rows, by_table(estimates), population=self.population)
+        independent = cumulants(n, self.axes, rows, by_margins(estimates, features), population=self.population)
+        claims = trusted(found, independent).reshape(-1)
+        if not corrected:
+            found = replace(found, third=0 * found.third, slope=0 * found.slope)
+        low, high = (limit.reshape(-1) for limit in limits(found, LEVEL))
+        if features == 1 and corrected:
+            for k in range(len(low)):
+                group = Group(n, tuple(self.axes), estimates[..., k])
+                if law := group.column([matrix[0] for matrix in rows], population=self.population):
+                    low[k], high[k], claims[k] = exact_limits(law)
+        return low, high, claims
+
+
+@lru_cache(maxsize=100_000)
+def exact_limits(law: OneColumn) -> tuple[float, float, bool]:
+    return law.limits(LEVEL)
+
+
+def surveys(setting: Setting, runs: int, rng: np.random.Generator) -> Surveys:
+    """Respondents are the same in all surveys; about a population they are drawn anew for each."""
+    plan = plan_for(setting.kind, setting.order, setting.epsilon)
+    shares = shares_for([max(2, protocol.columns) for protocol in plan.protocols], setting.answers)
+    draws = runs if setting.subject == "population" else 1
+    people = rng.multinomial(setting.n, shares.reshape(-1), size=draws)
+    people = np.broadcast_to(people, (runs, shares.size)).reshape(runs, *shares.shape)
+    tensors = simulated(plan, people, rng)
+    estimates = np.moveaxis(tensors.astype(float), 0, -1)
+    for k, protocol in enumerate(plan.protocols):
+        axis = Axis.of(protocol, centred=True)
+        estimates = np.moveaxis(axis.invert(np.moveaxis(estimates, k, -1)), -1, k)
+    return Surveys(setting, plan, shares, people, tensors, estimates)
+
+
+def coverage(setting: Setting, runs: int, rng: np.random.Generator) -> list[tuple[Coverage, Coverage]]:
+    """Of three cells: with our intervals, and with plain normal ones in the surveys where ours are claimed."""
+    many = surveys(setting, runs, rng)
+    found = []
+    for cell in cells_of(many.shares):
+        truth = many.truth(cell)
+        *ours, claims = many.limits(cell)
+        *plain, _ = many.limits(cell, corrected=False)
+        both = []
+        for low, high in (ours, plain):
+            outside = (
+                [(truth < low)[claims].mean(), (truth > high)[claims].mean()] if claims.mean() >= RARE else [np.nan] * 2
+            )
+            both.append(Coverage(setting, cell, float(truth[0]), float(claims.mean()), *map(float, outside)))
+        found.append((both[0], both[1]))
+    return found
+
+
+def settings() -> list[Setting]:
+    usual = [Setting(*each) for each in itertools.product(KINDS, ORDERS, EPSILONS, SIZES, SUBJECTS)]
+    return usual + [Setting(*each, "together") for each in itertools.product(KINDS, (2, 3), EPSILONS, SIZES, SUBJECTS)]
+
+
+def _one(setting: Setting) -> list[tuple[Coverage, Coverage]]:
+    return coverage(setting, SURVEYS, np.random.default_rng(zlib.crc32(repr(setting).encode())))
+
+
+def _write(found: Sequence[Coverage], path: Path) -> None:
+    names = [field.name for field in fields(Setting)] + ["cell", "truth", "claimed", "below", "above", "covered"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        for c in found:
+            writer.writerow([*astuple(c.setting), c.cell, c.truth, c.claimed, c.below, c.above, c.covered])
+
+
+def _parts() -> dict[str, dict[str, Any]]:
+    """The rows of the summary: what the settings of each have in common."""
+    parts: dict[str, dict[str, Any]] = {"all": {}}
+    parts |= {f"order {order}": {"order": order} for order in ORDERS}
+    parts |= {f"N = {n:,}": {"n": n} for n in SIZES}
+    parts |= {f"epsilon {epsilon}": {"epsilon": epsilon} for epsilon in EPSILONS}
+    parts |= {f"about the {subject}": {"subject": subject} for subject in SUBJECTS}
+    parts |= {kind: {"kind": kind} for kind in KINDS}
+    loosely = {name: wanted | {"answers": "loosely"} for name, wanted in parts.items()}
+    return loosely | {"answers that go together": {"answers": "together"}}
+
+
+def run() -> None:
+    """Print how many cells are answered and in range, and the worst; write all of them to coverage.csv."""
+    todo, found = settings(), []
+    with ProcessPoolExecutor() as pool:
+        for done, results in enumerate(pool.map(_one, todo, chunksize=4), start=1):
+            found += results
+            if sys.stderr.isatty():
+                print(f"\r{done} of {len(todo)} settings", end="", file=sys.stderr)
+    _write([ours for ours, _ in found], Path("coverage.csv"))
+    print(
+        f"\nCoverage of 95 % intervals, {SURVEYS:,} surveys of each setting, two or three cells (all in coverage.csv)"
+    )
+    print("In range: 94 to 96 % hold the truth, and on each side 1.5 to 3.5 % miss it\n")
+    print(f"  {'':28} {'cells':>6} {'answered':>9} {'in range':>9} {'plain normal':>13}")
+    for name, wanted in _parts().items():
+        cells = [pair for pair in found if wanted.items() <= vars(pair[0].setting).items()]
+        answered = [pair for pair in cells if pair[0].claimed >= 0.5]
+        good, plain = (np.mean([pair[k].in_range() for pair in answered]) for k in (0, 1))
+        print(f"  {name:28} {len(cells):6} {len(answered) / len(cells):9.1%} {good:9.1%} {plain:13.1%}")
+    print("\n  the worst that half of the surveys or more claimed")
+    for c in sorted((c for c, _ in found if c.claimed >= 0.5), key=lambda c: -abs(c.covered - 0.95))[:10]:
+        tails = f"{c.covered:6.1%}, below {c.below:5.1%}, above {c.above:5.1%}, claimed by {c.claimed:4.0%}"
+        print(f"  {tails}  {astuple(c.setting)} {c.cell}")

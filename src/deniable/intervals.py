@@ -1,0 +1,131 @@
+"""Intervals of estimates, and when to trust them.
+
+The studentised error (mu - t) / sqrt(V) of an estimate is nearly normal. With
+
+    gamma = kappa3 / V^1.5,   rho = Cov(mu, V) / V^1.5,   tau^2 = Var(V) / V^2,   delta = kappa4 / V^2
+
+its quantiles are, to first order, z - rho / 2 + (gamma - 3 rho) (z^2 - 1) / 6. An interval is trusted where these four
+are small at the table of independent answers with the same margins, and at the estimate not much larger. The
+former hardly depends on the error of the one cell that is asked about: a rule that looked at that cell alone would
+keep the errors of one side and drop those of the other.
+
+The count of one evidence column has an exact law, Bin(t, q) + Bin(N - t, p) about N respondents of whom t are counted,
+Bin(N, p + (q - p) pi) about a population; its mid-p intervals need no approximation.
+"""
+
+from dataclasses import dataclass
+from math import ceil, floor, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.cumulants import Cumulants
+from deniable.errors import EstimateError
+from deniable.structure import Array
+
+SKEWNESS = 0.15  # most |gamma|, at independence
+LEANING = 0.15  # most |rho|
+WOBBLE = 0.2  # most tau
+TAILS = 0.1  # most |delta|
+LOOSER = 3  # times as much may they be at the estimate itself
+STEPS = 5  # standard deviations of a count that its steps of one are small to
+MOST_EXACT = 1_000_000  # reports: beyond them the normal interval is as good
+
+
+def checked_level(level: float) -> float:
+    """A level of confidence between 0 and 1."""
+    if not isinstance(level, float | int) or not 0 < level < 1:
+        raise EstimateError(f"a level of confidence is between 0 and 1, such as 0.95; found {level!r}")
+    return float(level)
+
+
+def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
+    """The interval in respondents: normal, corrected for skewness and for what the error does to the variance."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2))
+    some = np.asarray(found.variance) > 0
+    stderr = np.sqrt(np.where(found.variance < 0, np.nan, found.variance))
+    gamma, rho = (np.where(some, of, 0) / np.where(some, stderr, 1) ** 3 for of in (found.third, found.slope))
+    shift = -rho / 2 + (gamma - 3 * rho) * (z**2 - 1) / 6
+    return found.mean - stderr * (shift + z), found.mean - stderr * (shift - z)
+
+
+def trusted(found: Cumulants, independent: Cumulants) -> npt.NDArray[np.bool_]:
+    """Whether the intervals of estimates are to be trusted, given also their cumulants if answers were independent."""
+    return _within(found, LOOSER) & _within(independent, 1)
+
+
+def _within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:
+    variance = found.variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = (
+            (np.abs(found.third) <= times * SKEWNESS * variance**1.5)
+            & (np.abs(found.slope) <= times * LEANING * variance**1.5)
+            & (found.wobble <= (times * WOBBLE * variance) ** 2)
+            & (np.abs(found.fourth) <= times * TAILS * variance**2)
+        )
+    return np.asarray((variance > 0) & near)
+
+
+@dataclass(frozen=True)
+class OneColumn:
+    """The exact law of one evidence column: `c` of `n` reports show it, with probabilities p and q."""
+
+    c: int
+    n: int
+    p: float
+    q: float
+    population: bool
+
+    def limits(self, level: float) -> tuple[float, float, bool]:
+        """The mid-p interval of how many respondents it is true for, or n times the population's share; if trusted.
+
+        It is not trusted where steps of one are not small, or where no number of respondents explains the count.
+        """
+        tail = (1 - level) / 2
+        if self.population:
+            low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
+            return low, high, self.c * (1 - self.c / self.n) >= STEPS**2
+        first, last = self._first(tail), self._first(1 - tail) - 1
+        t = min(max((self.c - self.p * self.n) / (self.q - self.p), 0), self.n)
+        variance = t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
+        smooth = variance >= STEPS**2 or variance == 0
+        return min(first, self.n), max(last, 0), smooth and first <= last
+
+    def _first(self, chance: float) -> int:
+        """The least t under which a larger count than c is likelier than this, or n + 1."""
+        low, high = 0, self.n + 1
+        while low < high:
+            t = (low + high) // 2
+            low, high = (low, t) if self._above(t) > chance else (t + 1, high)
+        return low
+
+    def _above(self, t: int) -> float:
+        """P(C > c) + P(C = c) / 2 for t respondents."""
+        first_a, a = _binomial(t, self.q)
+        first_b, b = _binomial(self.n - t, self.p)
+        above = np.concatenate([[1.0], 1 - np.cumsum(b) + b / 2, [0.0]])  # of B, for counts before, in and after b
+        left = self.c - first_a - np.arange(len(a)) - first_b
+        return float(a @ above[np.clip(left, -1, len(b)) + 1])
+
+    def _rate(self, chance: float) -> float:
+        """The rate of showing the column under which a larger count than c has this chance."""
+        from scipy.special import bdtr, bdtrc
+
+        low, high = 0.0, 1.0
+        while (middle := (low + high) / 2) not in (low, high):
+            above = (bdtrc(self.c, self.n, middle) + 1 - (bdtr(self.c - 1, self.n, middle) if self.c else 0)) / 2
+            low, high = (low, middle) if above > chance else (middle, high)
+        return middle
+
+
+def _binomial(n: int, p: float) -> tuple[int, Array]:
+    """Where Bin(n, p) can be found, and its probabilities there; what is left out is below 1e-15."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    mean = n * p
+    away = 9 * sqrt(mean * (1 - p)) + 12
+    k = np.arange(max(0, floor(mean - away)), min(n, ceil(mean + away)) + 1)
+    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
+    return int(k[0]), np.exp(logs)

@@ -1,0 +1,295 @@
+"""Intervals: exact laws against brute force, and how often the truth is inside, with controls that must fail."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb, isnan, sqrt
+
+import numpy as np
+import pytest
+from benchmarks.coverage import Setting, cells_of, coverage, surveys
+
+import deniable as dn
+from deniable import intervals
+from deniable.cumulants import Cumulants
+from deniable.intervals import OneColumn, limits, trusted
+
+from .situations import values
+from .test_estimates import some_counts, tiny
+
+
+def binomial(n: int, p: Fraction) -> list[Fraction]:
+    return [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+
+
+def exact_law(t: int, n: int, p: Fraction, q: Fraction) -> list[Fraction]:
+    """P(C = c): those who are counted show it with probability q, the others with p."""
+    law = [Fraction(0)] * (n + 1)
+    for (a, x), (b, y) in product(enumerate(binomial(t, q)), enumerate(binomial(n - t, p))):
+        law[a + b] += x * y
+    return law
+
+
+PROBABILITIES = [(Fraction(1, 4), Fraction(3, 4)), (Fraction(1, 16), Fraction(1, 2)), (Fraction(0), Fraction(7, 8))]
+
+
+@pytest.mark.parametrize(("p", "q"), PROBABILITIES)
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_exact_interval_is_all_truths_that_explain_the_count(p: Fraction, q: Fraction, level: float) -> None:
+    n, tail = 12, (1 - Fraction(level)) / 2
+    laws = [exact_law(t, n, p, q) for t in range(n + 1)]
+    for c in range(n + 1):
+        above = [sum(law[c + 1 :]) + law[c] / 2 for law in laws]
+        fitting = [t for t in range(n + 1) if tail < above[t] <= 1 - tail]
+        low, high, ok = OneColumn(c, n, float(p), float(q), population=False).limits(level)
+        if fitting:
+            assert (low, high) == (fitting[0], fitting[-1])
+        else:
+            assert low == high
+            assert low in (0, n)
+            assert not ok
+
+
+@pytest.mark.parametrize(("p", "q"), PROBABILITIES)
+def test_the_exact_interval_of_a_population_has_the_tails_it_says(p: Fraction, q: Fraction) -> None:
+    n = 15
+    for c in range(n + 1):
+        low, high, _ = OneColumn(c, n, float(p), float(q), population=True).limits(0.9)
+        for limit, tail, edge in ((low, 0.05, 0.0), (high, 0.95, 1.0)):
+            rate = float(p) + float(q - p) * limit / n
+            chances = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
+            at_edge = rate == pytest.approx(edge, abs=1e-9)
+            assert at_edge or sum(chances[c + 1 :]) + chances[c] / 2 == pytest.approx(tail, abs=1e-9)
+            assert not at_edge or c in (0, n)
+
+
+def test_exact_intervals_reach_large_surveys() -> None:
+    """At a million reports they are the normal ones, to a hundredth of a standard error."""
+    p, q, n, t = 0.25, 0.75, 1_000_000, 300_000
+    c = round(t * q + (n - t) * p)
+    for population, variance in ((False, n * 3 / 16), (True, c * (1 - c / n))):
+        low, high, ok = OneColumn(c, n, p, q, population).limits(0.95)
+        stderr = sqrt(variance) / (q - p)
+        assert ok
+        assert [low, high] == pytest.approx([t - 1.96 * stderr, t + 1.96 * stderr], abs=0.01 * stderr + 1)
+
+
+def test_few_steps_are_not_enough_reports_and_nothing_random_always_is() -> None:
+    assert not OneColumn(10, 200, 0.02, 0.98, population=False).limits(0.95)[2]  # a standard deviation of 2
+    assert OneColumn(80, 200, 0.3, 0.7, population=False).limits(0.95)[2]
+    assert OneColumn(3, 200, 0.0, 1.0, population=False).limits(0.95) == (3, 3, True)  # a public column
+    assert not OneColumn(3, 200, 0.0, 1.0, population=True).limits(0.95)[2]
+    assert not OneColumn(30, 200, 0.3, 0.7, population=False).limits(0.95)[2]  # far fewer than of 200 times no
+
+
+# -- corrected normal intervals ---------------------------------------------------------------------------------------
+
+
+def of(variance: float, third: float = 0.0, slope: float = 0.0, wobble: float = 0.0, fourth: float = 0.0) -> Cumulants:
+    mean = np.array(10.0)
+    return Cumulants(mean, *(np.array(one) for one in (variance, third, fourth, slope, wobble)))
+
+
+def test_without_skewness_it_is_the_normal_interval() -> None:
+    low, high = limits(of(4.0), 0.95)
+    assert [float(low), float(high)] == pytest.approx([10 - 1.959964 * 2, 10 + 1.959964 * 2])
+    low, high = limits(of(0.0), 0.95)
+    assert (float(low), float(high)) == (10, 10)
+    assert np.isnan(limits(of(-1.0), 0.95)).all()
+
+
+def test_the_corrections_are_those_of_a_studentised_mean() -> None:
+    """Poisson, whose variance and third cumulant are its mean: each tail comes right, and the plain normal's do not."""
+    rng = np.random.default_rng(1)
+    found = rng.poisson(40, 400_000).astype(float)
+    corrected, plain = (limits(Cumulants(found, found, skew, found, skew, found), 0.95) for skew in (found, 0 * found))
+    below, above = ((corrected[0] > 40).mean(), (corrected[1] < 40).mean())
+    assert (below, above) == (pytest.approx(0.025, abs=0.006), pytest.approx(0.025, abs=0.006))
+    below, above = ((plain[0] > 40).mean(), (plain[1] < 40).mean())
+    assert above - below > 0.012
+
+
+def test_trust_ends_where_the_rule_says() -> None:
+    good = of(100.0)
+    edges = {"third": 0.15 * 1000, "slope": 0.15 * 1000, "wobble": 20.0**2, "fourth": 0.1 * 10_000}
+    times = {"third": 3, "slope": 3, "wobble": 9, "fourth": 3}
+    assert trusted(good, good)
+    for name, edge in edges.items():
+        for sign in (1, -1) if name != "wobble" else (1,):
+            assert trusted(good, of(100.0, **{name: sign * edge * 0.99}))
+            assert not trusted(good, of(100.0, **{name: sign * edge * 1.01}))
+            assert trusted(of(100.0, **{name: sign * edge * times[name] * 0.99}), good)
+            assert not trusted(of(100.0, **{name: sign * edge * times[name] * 1.01}), good)
+    assert not trusted(of(-100.0), good)
+    assert not trusted(good, of(-100.0))
+    assert not trusted(of(0.0), good)
+
+
+# -- coverage: a corner of the grid in benchmarks/coverage.py ---------------------------------------------------------
+
+CORNER = [
+    Setting("flags", 1, 0.5, 1_000, "respondents"),
+    Setting("GRR", 1, 2.0, 1_000, "population"),
+    Setting("unary", 1, 1.0, 1_000, "respondents"),
+    Setting("flags", 2, 4.0, 1_000, "population"),
+    Setting("GRR", 2, 2.0, 10_000, "respondents"),
+    Setting("unary", 2, 1.0, 1_000, "population"),
+    Setting("mixed", 3, 1.0, 10_000, "respondents"),
+    Setting("flags, q = 1/2", 3, 0.5, 200, "population"),
+    Setting("mixed", 4, 4.0, 100_000, "population"),
+    Setting("GRR", 3, 4.0, 10_000, "population", "together"),
+]
+SURVEYS = 4_000
+SLACK = 4 * sqrt(0.05 * 0.95 / SURVEYS) - 0.01  # what chance may add to the one per cent that is allowed
+
+
+@pytest.mark.parametrize("setting", CORNER, ids=str)
+def test_intervals_cover_where_they_claim_to(setting: Setting) -> None:
+    claimed = [one for one, _ in coverage(setting, SURVEYS, np.random.default_rng(1)) if one.claimed > 0.95]
+    assert claimed
+    assert all(one.in_range(SLACK) for one in claimed), claimed
+
+
+def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:
+    """The control: at high epsilon nearly all uncertainty is sampling."""
+    setting = Setting("flags", 2, 4.0, 1_000, "population")
+    many = surveys(setting, 1000, np.random.default_rng(1))
+    wrong = surveys(setting, 1000, np.random.default_rng(1))
+    object.__setattr__(wrong, "setting", Setting("flags", 2, 4.0, 1_000, "respondents"))
+    for cell in cells_of(many.shares):
+        low, high, _ = wrong.limits(cell)
+        assert ((low <= many.truth(cell)) & (many.truth(cell) <= high)).mean() < 0.8
+
+
+def test_too_few_reports_are_not_answered() -> None:
+    for setting in (Setting("GRR", 4, 2.0, 200, "population"), Setting("unary", 4, 4.0, 200, "respondents")):
+        assert all(one.claimed < 0.05 for one, _ in coverage(setting, 300, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("subject", ["respondents", "population"])
+@pytest.mark.parametrize("kind", ["flags", "GRR", "mixed"])
+def test_surveys_made_at_once_are_those_of_the_library(kind: str, subject: str) -> None:
+    """The benchmark's quick way to many intervals, and `estimate`, `cell` and `table` one survey at a time."""
+    for order in (1, 2):
+        many = surveys(Setting(kind, order, 2.0, 1_000, subject), 3, np.random.default_rng(1))
+        names = many.plan.schema.names
+        for k in range(3):
+            counts = many.counts(k)
+            est = dn.estimate(counts, names).about(subject)
+            rows = est.table().to_pylist()
+            for cell in cells_of(many.shares):
+                low, high, claims = (each[k] for each in many.limits(cell))
+                row = rows[np.ravel_multi_index(cell, many.shares.shape)]
+                answer = est.cell({name: row[name] for name in names})
+                expected = (low / 1000, high / 1000) if claims else (np.nan, np.nan)
+                assert answer.confidence_interval() == pytest.approx(expected, nan_ok=True)
+                assert (row["low"], row["high"]) == pytest.approx(expected, nan_ok=True)
+                assert answer.enough == claims
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> None:
+    plan, _ = tiny("GRR")
+    many, few = (dn.estimate(some_counts(plan, n), ["a", "b"]).cell(a="v0", b="v1") for n in (20_000, 20))
+    low, high = many.confidence_interval()
+    assert low < many.value < high
+    assert high - low == pytest.approx(2 * 1.96 * many.stderr, rel=0.01)
+    wide = many.confidence_interval(0.99)
+    assert wide[0] < low < high < wide[1]
+    assert str(many) == f"{many.value:.4f} +- {many.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
+    assert not few.enough
+    assert all(map(isnan, few.confidence_interval()))
+    assert str(few) == f"{few.value:.4f} (not enough reports for this question)"
+    for level in (0, 1, 95, "0.95", np.nan):
+        with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1, such as 0.95; found"):
+            many.confidence_interval(level)
+
+
+def test_a_flag_and_its_opposite_have_mirrored_intervals() -> None:
+    rr = dn.RandomizedResponse(p=0.125, q=0.75)
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {"a": rr, "b": rr})
+    for subject, names in product(("respondents", "population"), (["a"], ["a", "b"])):
+        est = dn.estimate(some_counts(plan, 1000), names).about(subject)
+        low, high = est.cell(a=True).confidence_interval()
+        assert est.cell(a=False).confidence_interval() == pytest.approx((1 - high, 1 - low))
+    no, yes = dn.estimate(some_counts(plan, 1000), ["a"]).table().to_pylist()
+    assert (no["low"], no["high"]) == pytest.approx((1 - yes["high"], 1 - yes["low"]))
+
+
+def test_unbiased_unary_columns_have_exact_intervals_and_centred_ones_shorter() -> None:
+    plan = dn.Plan(dn.Schema([dn.Choice("a", values(4))]), {"a": dn.UnaryEncoding.optimized(1.0)})
+    counts = some_counts(plan, 2000)
+    plain, centred = (dn.estimate(counts, ["a"], method=method).cell(a="v2") for method in ("unbiased", "consistent"))
+    assert plain.law is not None
+    assert plain.law.c == counts.array("a")[3]
+    assert centred.law is None
+    lengths = [np.diff(one.confidence_interval())[0] for one in (plain, centred)]
+    assert lengths[1] < 0.95 * lengths[0]
+
+
+def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 1000), ["a"])
+    exact = est.cell(a="v0")
+    assert exact.law is not None
+    assert (est + est).cell(a="v0").law is None
+    assert (est + est).cell(a="v0").enough
+    monkeypatch.setattr("deniable.estimates.MOST_EXACT", 999)
+    normal = est.cell(a="v0")
+    assert normal.law is None
+    assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
+
+
+def test_what_is_known_has_no_width_and_conditioning_narrows_intervals() -> None:
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 20_000), ["a", "b"])
+    share = est.cell(a="v0").value + 0.001
+    given = est.given({"a": {"v0": share}})
+    assert given.cell(a="v0").confidence_interval() == pytest.approx((share, share))
+    narrow, wide = (np.diff(one.cell(a="v0", b="v0").confidence_interval())[0] for one in (given, est))
+    assert 0 < narrow < wide
+    assert given.project("b", "a").cell(a="v0", b="v0").confidence_interval() == pytest.approx(
+        given.cell(a="v0", b="v0").confidence_interval()
+    )
+    public = dn.Plan(dn.Schema([dn.Choice("arm", ["x", "y"])]), {"arm": dn.Public()})
+    arm = dn.estimate(some_counts(public, 50), ["arm"])
+    value = arm.cell(arm="x").value
+    assert arm.cell(arm="x").confidence_interval() == (value, value)
+
+
+def test_a_linear_question_is_trusted_if_what_it_is_made_of_is() -> None:
+    plan, _ = tiny("GRR")
+    weights = np.zeros((4, 3))
+    weights[1, 1], weights[2, 1] = 1, -1
+    many, few = (dn.estimate(some_counts(plan, n), ["a", "b"]).linear(weights) for n in (20_000, 20))
+    low, high = many.confidence_interval()
+    assert [low, high] == pytest.approx([many.value - 1.96 * many.stderr, many.value + 1.96 * many.stderr], abs=1e-4)
+    assert not few.enough
+    whole = np.zeros((4, 3))
+    whole[0, 0] = 2
+    assert dn.estimate(some_counts(plan, 20), ["a", "b"]).linear(whole).confidence_interval() == (2, 2)
+
+
+def test_simultaneous_intervals_hold_for_whole_tables() -> None:
+    """All cells at once in 95 % of surveys or a little more; intervals one by one, the control, do not."""
+    schema = dn.Schema([dn.Choice("a", values(4)), dn.Flag("b")])
+    plan = dn.Plan(schema, {"a": dn.GRR(epsilon=1.5), "b": dn.RandomizedResponse(epsilon=1.5)})
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(4, size=3000), rng.random(3000) < 0.4
+    truth = np.array([[np.mean((a == x) & (b == y)) for y in (False, True)] for x in range(4)]).reshape(-1)
+    records = {"a": np.array(values(4))[a], "b": b}
+    held = {True: 0, False: 0}
+    for _ in range(400):
+        est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"])
+        for simultaneous in held:
+            table = est.table(simultaneous=simultaneous)
+            low, high = (table[name].to_numpy() for name in ("low", "high"))
+            held[simultaneous] += bool(np.all((low <= truth) & (truth <= high)))
+    assert 0.92 < held[True] / 400 <= 1
+    assert held[False] / 400 < 0.8
+
+
+def test_the_rule_is_the_one_the_documents_state() -> None:
+    assert (intervals.SKEWNESS, intervals.LEANING, intervals.WOBBLE, intervals.TAILS) == (0.15, 0.15, 0.2, 0.1)
+    assert (intervals.LOOSER, intervals.STEPS) == (3, 5)
