@@ -40,7 +40,7 @@ def test_the_exact_interval_is_all_truths_that_explain_the_count(p: Fraction, q:
     for c in range(n + 1):
         above = [sum(law[c + 1 :]) + law[c] / 2 for law in laws]
         fitting = [t for t in range(n + 1) if tail < above[t] <= 1 - tail]
-        low, high, ok = OneColumn(c, n, float(p), float(q), population=False).limits(level)
+        low, high, ok = OneColumn(c, n, float(p), float(q), 2, population=False).limits(level)
         if fitting:
             assert (low, high) == (fitting[0], fitting[-1])
         else:
@@ -53,7 +53,7 @@ def test_the_exact_interval_is_all_truths_that_explain_the_count(p: Fraction, q:
 def test_the_exact_interval_of_a_population_has_the_tails_it_says(p: Fraction, q: Fraction) -> None:
     n = 15
     for c in range(n + 1):
-        low, high, _ = OneColumn(c, n, float(p), float(q), population=True).limits(0.9)
+        low, high, _ = OneColumn(c, n, float(p), float(q), 2, population=True).limits(0.9)
         for limit, tail, edge in ((low, 0.05, 0.0), (high, 0.95, 1.0)):
             rate = float(p) + float(q - p) * limit / n
             chances = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
@@ -67,18 +67,23 @@ def test_exact_intervals_reach_large_surveys() -> None:
     p, q, n, t = 0.25, 0.75, 1_000_000, 300_000
     c = round(t * q + (n - t) * p)
     for population, variance in ((False, n * 3 / 16), (True, c * (1 - c / n))):
-        low, high, ok = OneColumn(c, n, p, q, population).limits(0.95)
+        low, high, ok = OneColumn(c, n, p, q, 2, population).limits(0.95)
         stderr = sqrt(variance) / (q - p)
         assert ok
         assert [low, high] == pytest.approx([t - 1.96 * stderr, t + 1.96 * stderr], abs=0.01 * stderr + 1)
 
 
 def test_few_steps_are_not_enough_reports_and_nothing_random_always_is() -> None:
-    assert not OneColumn(10, 200, 0.02, 0.98, population=False).limits(0.95)[2]  # a standard deviation of 2
-    assert OneColumn(80, 200, 0.3, 0.7, population=False).limits(0.95)[2]
-    assert OneColumn(3, 200, 0.0, 1.0, population=False).limits(0.95) == (3, 3, True)  # a public column
-    assert not OneColumn(3, 200, 0.0, 1.0, population=True).limits(0.95)[2]
-    assert not OneColumn(30, 200, 0.3, 0.7, population=False).limits(0.95)[2]  # far fewer than of 200 times no
+    def enough(c: int, n: int, p: float, q: float, answers: int, *, population: bool = False) -> bool:
+        return OneColumn(c, n, p, q, answers, population).limits(0.95)[2]
+
+    assert not enough(10, 200, 0.02, 0.98, 2)  # a standard deviation of 2
+    assert enough(80, 200, 0.3, 0.7, 2)
+    assert OneColumn(3, 200, 0.0, 1.0, 2, population=False).limits(0.95) == (3, 3, True)  # a public column
+    assert not enough(3, 200, 0.0, 1.0, 2, population=True)  # 7 if half were, but 1.7 at the estimate
+    assert enough(8, 200, 0.0, 1.0, 2, population=True)  # 2.8
+    assert not enough(8, 200, 0.0, 1.0, 10, population=True)  # 4.2 if a tenth were
+    assert not enough(30, 200, 0.3, 0.7, 2)  # far fewer than 200 times no would show
 
 
 # -- corrected normal intervals ---------------------------------------------------------------------------------------

@@ -116,9 +116,10 @@ class Group:
         place = int(np.argmax(np.abs(w[1:]))) + 1
         true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]
         c = round(axis.p * self.n + axis.d * float(true))
+        answers = max(2, axis.m)
         if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
-            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, population)
-        return OneColumn(c, self.n, axis.p, axis.p + axis.d, population)
+            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, answers, population)
+        return OneColumn(c, self.n, axis.p, axis.p + axis.d, answers, population)
 
     def own_variances(self, *, population: bool) -> Array:
         """Of every entry of the truth: for flags alone, one transform in place."""

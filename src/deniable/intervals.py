@@ -10,7 +10,7 @@ former hardly depends on the error of the one cell that is asked about: a rule t
 keep the errors of one side and drop those of the other.
 
 The count of one evidence column has an exact law, Bin(t, q) + Bin(N - t, p) about N respondents of whom t are counted,
-Bin(N, p + (q - p) pi) about a population; its mid-p intervals need no approximation.
+Bin(N, p + (q - p) pi) about a population; its mid-p intervals need no approximation, but steps that are small.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ LEANING = 0.15  # most |rho|
 WOBBLE = 0.2  # most tau
 TAILS = 0.1  # most |delta|
 LOOSER = 3  # times as much may they be at the estimate itself
-STEPS = 5  # standard deviations of a count that its steps of one are small to
+STEPS = (
+    5  # least standard deviation of a count in steps of one, if all answers are as common; half of it at the estimate
+)
 MOST_EXACT = 1_000_000  # reports: beyond them the normal interval is as good
 
 
@@ -70,12 +72,16 @@ def _within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class OneColumn:
-    """The exact law of one evidence column: `c` of `n` reports show it, with probabilities p and q."""
+    """The exact law of one evidence column of a question with so many answers.
+
+    `c` of `n` reports show it, with probability q if it is true and p if not.
+    """
 
     c: int
     n: int
     p: float
     q: float
+    answers: int
     population: bool
 
     def limits(self, level: float) -> tuple[float, float, bool]:
@@ -84,14 +90,22 @@ class OneColumn:
         It is not trusted where steps of one are not small, or where no number of respondents explains the count.
         """
         tail = (1 - level) / 2
+        estimate = (self.c - self.p * self.n) / (self.q - self.p)
+        smooth = self._variance(self.n / self.answers) >= STEPS**2 and self._variance(estimate) >= (STEPS / 2) ** 2
         if self.population:
             low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
-            return low, high, self.c * (1 - self.c / self.n) >= STEPS**2
+            return low, high, smooth
         first, last = self._first(tail), self._first(1 - tail) - 1
-        t = min(max((self.c - self.p * self.n) / (self.q - self.p), 0), self.n)
-        variance = t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
-        smooth = variance >= STEPS**2 or variance == 0
-        return min(first, self.n), max(last, 0), smooth and first <= last
+        certain = self.p == 0 and self.q == 1
+        return min(first, self.n), max(last, 0), certain or (smooth and first <= last)
+
+    def _variance(self, t: float) -> float:
+        """The variance of the count, if t respondents' answers are true, or that times the population's."""
+        t = min(max(t, 0.0), float(self.n))
+        if self.population:
+            rate = self.p + (self.q - self.p) * t / self.n
+            return self.n * rate * (1 - rate)
+        return t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
 
     def _first(self, chance: float) -> int:
         """The least t under which a larger count than c is likelier than this, or n + 1."""
