@@ -15,7 +15,7 @@ import deniable as dn
 from deniable import client
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/counting.md"]
+DOCUMENTS = ["README.md", "docs/counting.md", "docs/estimating.md"]
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ def test_console_blocks_print_what_stands_below_each_command(document: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "docs/report-format.md", "docs/counting.md", "VISION.md", "CHANGELOG.md"]
+    "document", [*DOCUMENTS, "docs/report-format.md", "VISION.md", "CHANGELOG.md"]
 )
 def test_links_to_files_lead_somewhere(document: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8")):
