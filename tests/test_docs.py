@@ -54,9 +54,7 @@ def test_console_blocks_print_what_stands_below_each_command(document: str, tmp_
                 assert re.fullmatch(pattern, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize(
-    "document", [*DOCUMENTS, "docs/report-format.md", "VISION.md", "CHANGELOG.md"]
-)
+@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/report-format.md", "VISION.md", "CHANGELOG.md"])
 def test_links_to_files_lead_somewhere(document: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8")):
         assert ((ROOT / document).parent / target).exists(), target

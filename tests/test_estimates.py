@@ -423,7 +423,10 @@ def test_conditioning_is_right_on_average() -> None:
 
 
 REFUSED = {
-    "method": (lambda c: dn.estimate(c, ["a"], method="em"), "method must be one of consistent, unbiased; found 'em'"),
+    "method": (
+        lambda c: dn.estimate(c, ["a"], method="em"),
+        "method must be one of consistent, unbiased, feasible; found 'em'",
+    ),
     "not counted": (lambda c: dn.estimate(c, ["x"]), "no feature 'x'"),
     "about": (lambda c: dn.estimate(c, ["a"]).about("everybody"), "found 'everybody'"),
     "project": (lambda c: dn.estimate(c, ["a"]).project("b"), r"one or more of 'a'; found \['b'\]"),

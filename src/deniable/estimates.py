@@ -7,7 +7,7 @@ are kept as they are. Estimates of disjoint groups of respondents add, whatever 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from itertools import product
 from math import prod, sqrt
 from typing import Any
@@ -19,12 +19,13 @@ import pyarrow as pa
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants, by_margins, by_table, cumulants
 from deniable.errors import EstimateError
+from deniable.feasible import Equality, ProperTable, margins, proper_table
 from deniable.intervals import MOST_EXACT, OneColumn, checked_level, limits, trusted
 from deniable.planes import physical_memory
 from deniable.schema import Choice, Feature
-from deniable.structure import Array, Axis, along, contract, invert, shear
+from deniable.structure import Array, Axis, along, contract, flat, invert, shear
 
-METHODS = ("consistent", "unbiased")
+METHODS = ("consistent", "unbiased", "feasible")
 SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
 FAR = 3.29  # standard errors: one chance in a thousand
 
@@ -36,15 +37,12 @@ class Answer:
     `enough` says whether there are enough reports for the interval to be trusted, by the rule in `intervals`.
     """
 
-    found: Cumulants
+    count: float
     n: int
+    found: Cumulants  # of the estimate that the interval is about; `count` may be that of a proper table
     enough: bool
     law: OneColumn | None = None  # the exact one, where there is
-
-    @property
-    def count(self) -> float:
-        """The number of respondents."""
-        return float(self.found.mean)
+    proper: bool = False  # whether the interval is cut to what a proportion can be
 
     @property
     def value(self) -> float:
@@ -65,7 +63,9 @@ class Answer:
         """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
         level = checked_level(level)
         low, high, enough = self.law.limits(level) if self.law else (*limits(self.found, level), self.enough)
-        return (float(low) / self.n, float(high) / self.n) if enough else (float("nan"), float("nan"))
+        ends = np.array([low, high]) / self.n if enough else np.full(2, np.nan)
+        low, high = np.clip(ends, 0, 1) if self.proper else ends
+        return float(low), float(high)
 
     def __str__(self) -> str:
         if not self.enough:
@@ -137,8 +137,8 @@ class Group:
         moments = [axis.seconds() for axis in self.axes]
         covariance = _pairs(self.truth, [g for g, _ in moments])
         if population:
-            flat = self.truth.reshape(-1)
-            return covariance - np.outer(flat, flat) / self.n
+            entries = self.truth.reshape(-1)
+            return covariance - np.outer(entries, entries) / self.n
         return covariance - _pairs(self.truth, [u for _, u in moments])
 
 
@@ -161,11 +161,11 @@ class DenseGroup:
         return DenseGroup(self.n, _margin(self.truth, axes), self.matrix[np.ix_(places, places)], before)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:  # noqa: ARG002 - one contract
-        return float(_flat(left) @ self.matrix @ _flat(right))
+        return float(flat(left) @ self.matrix @ flat(right))
 
     def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
         """With the higher ones of the estimate before it was conditioned, as they cannot be had in closed form."""
-        weights = _flat(rows)
+        weights = flat(rows)
         variance = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
         before: Cumulants = self.before._sum(lambda group: group.cumulants(rows, population=population))
         return replace(before, mean=along(self.truth, rows), variance=variance.reshape(before.variance.shape))
@@ -210,6 +210,8 @@ class Estimate:
     method: str
     subject: str = "respondents"
     conditions: tuple[Condition, ...] = ()
+    fitted: Array | None = None  # a proper table with its margins, in respondents, if that is what is asked for
+    proper: ProperTable | None = None  # where that comes from, while it can be fitted again
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -224,7 +226,7 @@ class Estimate:
     @cached_property
     def mean(self) -> Array:
         """Estimated numbers of respondents; index 0 of an axis means that the feature is not looked at."""
-        return np.asarray(self._sum(lambda group: group.truth))
+        return np.asarray(self._sum(lambda group: group.truth)) if self.fitted is None else self.fitted
 
     @cached_property
     def variance(self) -> Array:
@@ -250,7 +252,9 @@ class Estimate:
             raise EstimateError(f"project takes one or more of {', '.join(map(repr, self.names))}; found {list(names)}")
         axes = [self.names.index(name) for name in names]
         groups = tuple(group.project(axes) for group in self.groups)
-        return replace(self, features=tuple(self.features[axis] for axis in axes), groups=groups)
+        features = tuple(self.features[axis] for axis in axes)
+        fitted = None if self.fitted is None else _margin(self.fitted, axes)
+        return replace(self, features=features, groups=groups, fitted=fitted, proper=None)
 
     def about(self, subject: str) -> "Estimate":
         """The same estimate about "respondents", or about the "population" they were drawn from."""
@@ -273,9 +277,13 @@ class Estimate:
         `{"age": {"65+": 0.2}}` are known proportions, `zeros=[{"smoker": True, "age": "18-29"}]` answers that cannot go
         together, and `[(weights, value)]` any other equality, weights shaped like `mean` and value in respondents.
         What says nothing new is kept in `conditions`; a contradiction is an error; an equality far from the estimate,
-        where the normal approximation fails, is kept in `conditions` and warned about.
+        where the normal approximation fails, is kept in `conditions` and warned about. A proper table is fitted again.
         """
-        mean, covariance = self.mean.reshape(-1).copy(), np.array(self.covariance())
+        if self.fitted is not None and self.proper is None:
+            raise EstimateError("a proper table is fitted again with what is known: say given(...) before project or +")
+        proper = self.proper and self.proper.given(self._over_cells(known, zeros))
+        before = replace(self, fitted=None, proper=None)
+        mean, covariance = before.mean.reshape(-1).copy(), np.array(self.covariance())
         noise = np.sqrt(np.abs(np.diagonal(covariance)))
         conditions = list(self.conditions)
         for what, weights, value in self._equalities(known, zeros):
@@ -296,15 +304,26 @@ class Estimate:
                 warnings.warn(
                     f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=2
                 )
-        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, self)
-        return replace(self, groups=(group,), conditions=tuple(conditions))
+        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, before)
+        known_too = replace(before, groups=(group,), conditions=tuple(conditions))
+        return (
+            known_too if self.proper is None else _fitted(known_too, self.proper.given(self._over_cells(known, zeros)))
+        )
+
+    def _over_cells(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> list[Equality]:
+        """What is known, with weights over cells and in shares."""
+        up = [margins(axis).T for axis in self.proper.axes] if self.proper else []
+        return [
+            (what, along(weights.reshape(self.mean.shape), up), value / self.n)
+            for what, weights, value in self._equalities(known, zeros)
+        ]
 
     def _equalities(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Array, float]]:
         """What is known as (words, flat weights, value in respondents)."""
         if isinstance(known, Mapping):
             for name, shares in known.items():
                 for answer, share in shares.items():
-                    weights = _flat(self._weights({name: answer}))
+                    weights = flat(self._weights({name: answer}))
                     yield f"{name} = {answer}: {share}", weights, share * self.n
         else:
             for place, (weights, value) in enumerate(known):
@@ -315,14 +334,15 @@ class Estimate:
                 yield f"equality {place}", np.asarray(weights, float).reshape(-1), float(value)
         for cell in zeros:
             words = ", ".join(f"{name} = {answer}" for name, answer in cell.items())
-            yield f"no {words}", _flat(self._weights(cell)), 0.0
+            yield f"no {words}", flat(self._weights(cell)), 0.0
 
     def cell(self, answers: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
         """The share of respondents with these answers: `cell(smoker=True, age="65+")`, or a mapping."""
         weights = self._weights({**(answers or {}), **more})
-        found, enough = self._judged([vector[None] for vector in weights])
+        found, judged = self._judged([vector[None] for vector in weights])
         law = self._law(weights)
-        return Answer(found.at(0), self.n, law.limits(0.95)[2] if law else bool(enough.reshape(-1)[0]), law)
+        enough = law.limits(0.95)[2] if law else bool(judged.reshape(-1)[0])
+        return Answer(contract(self.mean, weights), self.n, found.at(0), enough, law, self.fitted is not None)
 
     def linear(self, weights: npt.ArrayLike) -> Answer:
         """Any weighted sum of entries of `mean`, weights shaped like it.
@@ -332,11 +352,12 @@ class Estimate:
         weights = np.asarray(weights, np.float64)
         if weights.shape != self.mean.shape:
             raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {weights.shape}")
-        flat = weights.reshape(-1)
-        variance = float(flat @ self.covariance() @ flat)
+        line = weights.reshape(-1)
+        variance = float(line @ self.covariance() @ line)
         _, enough = self._judged([np.eye(size) for size in self.mean.shape])
-        found = Cumulants.normal(float(flat @ self.mean.reshape(-1)), variance)
-        return Answer(found, self.n, variance >= 0 and bool(enough[weights != 0].all()))
+        found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
+        count = float(line @ self.mean.reshape(-1))
+        return Answer(count, self.n, found, variance >= 0 and bool(enough[weights != 0].all()))
 
     def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
         """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
@@ -354,8 +375,10 @@ class Estimate:
             for place, vector in enumerate(rows[0]):
                 if law := self._law([vector]):
                     low[place], high[place], enough[place] = law.limits(level)
+        if self.fitted is not None:
+            low, high = (np.clip(limit, 0, self.n) for limit in (low, high))
         numbers = {
-            "proportion": found.mean,
+            "proportion": along(self.mean, rows),
             "stderr": np.sqrt(np.where(found.variance >= 0, found.variance, np.nan)),
             "low": np.where(enough, low, np.nan),
             "high": np.where(enough, high, np.nan),
@@ -384,8 +407,26 @@ class Estimate:
                 f"found {self.features}, about the {self.subject}, and {other.features}, about the {other.subject}"
             )
         method = self.method if self.method == other.method else "mixed"
-        conditions = self.conditions + other.conditions
-        return replace(self, groups=self.groups + other.groups, method=method, conditions=conditions)
+        if (self.fitted is None) != (other.fitted is None):
+            raise EstimateError(f"proper tables add to proper tables; found {self.method} and {other.method}")
+        fitted = None if self.fitted is None or other.fitted is None else self.fitted + other.fitted
+        return replace(
+            self, groups=self.groups + other.groups, method=method, conditions=self.conditions + other.conditions,
+            fitted=fitted, proper=None,
+        )  # fmt: skip
+
+    def sample(self, n: int, rng: np.random.Generator) -> Any:
+        """Synthetic records, drawn from a proper table: an Arrow table with a column for each feature."""
+        cells = along(self.mean, [_answer_rows(feature) for feature in self.features])
+        if cells.min() < -SLACK * self.n:
+            raise EstimateError(f'only a proper table can be drawn from; this one is {self.method}: use "feasible"')
+        shares = np.maximum(cells, 0).reshape(-1)
+        places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
+        columns = {
+            feature.name: pa.array(_answers(feature)).take(pa.array(codes))
+            for feature, codes in zip(self.features, places, strict=True)
+        }
+        return pa.table(columns)
 
     def __radd__(self, other: Any) -> "Estimate":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -420,7 +461,8 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     """Estimate the table of these features from counts that hold it.
 
     `consistent` (the default) centres each report's evidence, so that a choice's values sum to the whole and all tables
-    agree with their margins; `unbiased` is the plain estimate. Both are unbiased.
+    agree with their margins; `unbiased` is the plain estimate. Both are unbiased. `feasible` is a proper table, nothing
+    negative and with the right sum, with the uncertainty of `consistent`.
     """
     if method not in METHODS:
         raise EstimateError(f"method must be one of {', '.join(METHODS)}; found {method!r}")
@@ -428,9 +470,16 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     array = counts.array(*names)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
-    axes = tuple(Axis.of(counts.plan[name], centred=method == "consistent") for name in names)
+    plain, centred = (tuple(Axis.of(counts.plan[name], centred=c) for name in names) for c in (False, True))
     features = tuple(counts.plan.schema[name] for name in names)
-    return Estimate(features, (Group(counts.n, axes, invert(axes, array)),), method)
+    axes = plain if method == "unbiased" else centred
+    est = Estimate(features, (Group(counts.n, axes, invert(axes, array)),), method)
+    return _fitted(est, proper_table(counts.n, plain, invert(plain, array))) if method == "feasible" else est
+
+
+def _fitted(est: Estimate, table: ProperTable) -> Estimate:
+    """An estimate whose mean is a proper table, and whose uncertainty is its own."""
+    return replace(est, fitted=table.tensor, proper=table)
 
 
 def _answers(feature: Feature) -> list[Any]:
@@ -442,11 +491,6 @@ def _answer_rows(feature: Feature) -> Array:
     if isinstance(feature, Choice):
         return np.eye(1 + len(feature.values))[1:]
     return np.array([[1.0, -1.0], [0.0, 1.0]])
-
-
-def _flat(parts: Sequence[Array]) -> Array:
-    """Weights that are a product over features, in C order: vectors make a vector, rows make rows."""
-    return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)
 
 
 def _margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:

@@ -148,3 +148,8 @@ def invert(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> Array:
 def contract(tensor: Array, vectors: Sequence[Array]) -> float:
     """Sum of the tensor times a product of vectors, one per axis."""
     return float(reduce(lambda left, vector: np.tensordot(vector, left, axes=(0, 0)), vectors, tensor))
+
+
+def flat(parts: Sequence[Array]) -> Array:
+    """Weights that are a product over features, in C order: vectors make a vector, rows make rows."""
+    return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)

@@ -1,0 +1,133 @@
+"""Proper tables: nothing negative, the right sum, and margins that agree, as close to the counts as can be.
+
+The whole unbiased tensor mu, margins included, is fitted by a table t of shares in the metric of its own second moments
+at that table,
+
+    minimise (mu - U t)' M(t)^-1 (mu - U t)   over t >= 0 with sum 1 and what else is known,
+
+where U adds up margins and M(t) = sum_S t_S E[z z' | S] is one report's. As both mu and U t have the sum 1, this is the
+metric of the covariance about the population, without its being singular. M is evaluated at independence first, and
+then at the table that was found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import EstimateError
+from deniable.planes import physical_memory
+from deniable.quadratic import least
+from deniable.structure import Array, Axis, along, flat
+
+MOST_CELLS = 10_000
+ROUNDS = 2  # of evaluating the metric: a third one moves nothing that matters
+SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
+EXACT = 1e-9  # shares: what is known must hold to this
+
+Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
+
+
+@dataclass(frozen=True, eq=False)
+class ProperTable:
+    """A table of shares, and what it was fitted to. Its misfit, a chi-square, is at most `gap` above the least."""
+
+    n: int
+    axes: tuple[Axis, ...]
+    unbiased: Array  # the tensor, in respondents
+    equalities: tuple[Equality, ...]
+    shares: Array
+    gap: float
+
+    @property
+    def tensor(self) -> Array:
+        """The table with its margins, in respondents."""
+        return self.n * along(self.shares, [margins(axis) for axis in self.axes])
+
+    def given(self, equalities: Sequence[Equality]) -> "ProperTable":
+        """The table fitted again with more known about it."""
+        return proper_table(self.n, self.axes, self.unbiased, (*self.equalities, *equalities))
+
+
+def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequence[Equality] = ()) -> ProperTable:
+    """The proper table closest to an unbiased tensor, of those for which the equalities hold."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    levels = [max(2, axis.m) for axis in axes]
+    cells = prod(levels)
+    kept = [_entries(axis) for axis in axes]
+    _check_size(cells, prod(map(len, kept)))
+    mu = unbiased[np.ix_(*kept)].reshape(-1) / n
+    up = flat([margins(axis)[rows] for axis, rows in zip(axes, kept, strict=True)])
+    A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
+    a = np.array([1.0, *(value for _, _, value in equalities)])
+    shares, at, gap = _start(A, a, equalities), _independent(axes, unbiased), 0.0
+    for _ in range(ROUNDS):
+        moments = _second_moments(axes, kept, (n * at + SPREAD / cells) / (n + SPREAD))
+        weighted = cho_solve(cho_factor(moments, overwrite_a=True), np.column_stack([up, mu]), overwrite_b=True)
+        H = up.T @ weighted[:, :-1]
+        found = least((H + H.T) / 2, up.T @ weighted[:, -1], A, a, shares)
+        shares, gap = found.x / found.x.sum(), 2 * n * found.gap
+        at = shares.reshape(levels)
+    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), at, gap)
+
+
+def margins(axis: Axis) -> Array:
+    """Adds up one axis: from the shares of its answers to (all, evidence columns)."""
+    if axis.m == 1:
+        return np.array([[1.0, 1.0], [0.0, 1.0]])
+    return np.vstack([np.ones(axis.m), np.eye(axis.m)])
+
+
+def _entries(axis: Axis) -> npt.NDArray[np.intp]:
+    """The entries that no others tell: where bits exclude each other, the margin is their sum."""
+    return np.arange(1 if axis.exclusive else 0, 1 + axis.m)
+
+
+def _check_size(cells: int, entries: int) -> None:
+    needed = 8 * (3 * entries**2 + 3 * entries * cells + 3 * cells**2)
+    if cells > MOST_CELLS or needed > physical_memory() // 2:
+        raise EstimateError(
+            f"a feasible table may have {MOST_CELLS:,} cells and half of this machine's memory; this one has {cells:,} "
+            f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, or for method="consistent"'
+        )
+
+
+def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
+    """Some proper table for which all equalities hold; if there is none, the first that does not fit is named."""
+    from scipy.optimize import nnls
+
+    def closest(rows: int) -> tuple[Array, float]:
+        x, distance = nnls(A[:rows], a[:rows], maxiter=30 * A.shape[1])
+        return x, float(distance)
+
+    if len(a) == 1:
+        return np.full(A.shape[1], 1 / A.shape[1])
+    x, distance = closest(len(a))
+    if distance > EXACT * np.linalg.norm(a):
+        rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT * np.linalg.norm(a))
+        raise EstimateError(f"no proper table has {equalities[rows - 2][0]}, with what else is known")
+    return x
+
+
+def _independent(axes: Sequence[Axis], unbiased: Array) -> Array:
+    """Shares of independent answers, from margins that are made proper."""
+    parts = []
+    for k, axis in enumerate(axes):
+        margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
+        margin = margin[1:] if axis.m > 1 else np.array([margin[0] - margin[1], margin[1]])
+        positive = np.maximum(margin, 0)
+        parts.append(positive / positive.sum() if positive.any() else np.full(len(margin), 1 / len(margin)))
+    return reduce(np.multiply.outer, parts)
+
+
+def _second_moments(axes: Sequence[Axis], kept: Sequence[npt.NDArray[np.intp]], shares: Array) -> Array:
+    """E[z z'] of one report, for the entries that are kept, at a table of shares."""
+    tensor = along(shares, [margins(axis) for axis in axes])
+    for axis, rows in zip(axes, kept, strict=True):
+        tensor = np.tensordot(tensor, axis.seconds()[0][np.ix_(rows, rows)], axes=([0], [2]))
+    size = prod(map(len, kept))
+    return tensor.transpose([*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]).reshape(size, size)
