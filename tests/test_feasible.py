@@ -136,9 +136,11 @@ def test_what_is_known_is_kept_and_helps() -> None:
     more = known.given({"smoker": {True: 0.25}})
     assert more.cell(smoker=True).value == pytest.approx(0.25, abs=1e-9)
     assert more.cell(age="young").value == pytest.approx(0.3, abs=1e-9)
-    with pytest.raises(dn.EstimateError, match=r"no proper table has age = old: 1.2, with what else is known"):
+    with pytest.raises(dn.EstimateError, match=r"age = old: 1.2: there is no proper table for this"):
         est.given({"age": {"old": 1.2}})
-    with pytest.raises(dn.EstimateError, match=r"no proper table has smoker = True: 0.8, with what else is known"):
+    with pytest.raises(
+        dn.EstimateError, match=r"no smoker = True, age = young: there is no proper table for this, with what"
+    ):
         est.given({"age": {"young": 0.3}, "smoker": {True: 0.8}}, zeros=[{"smoker": True, "age": "young"}])
     with pytest.raises(dn.EstimateError, match="given\\(...\\) before project or \\+"):
         est.project("age").given({"age": {"old": 0.3}})

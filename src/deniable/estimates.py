@@ -305,10 +305,8 @@ class Estimate:
                     f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=2
                 )
         group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, before)
-        known_too = replace(before, groups=(group,), conditions=tuple(conditions))
-        return (
-            known_too if self.proper is None else _fitted(known_too, self.proper.given(self._over_cells(known, zeros)))
-        )
+        conditioned = replace(before, groups=(group,), conditions=tuple(conditions))
+        return _fitted(conditioned, proper) if proper else conditioned
 
     def _over_cells(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> list[Equality]:
         """What is known, with weights over cells and in shares."""

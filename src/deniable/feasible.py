@@ -109,7 +109,7 @@ def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
     x, distance = closest(len(a))
     if distance > EXACT * np.linalg.norm(a):
         rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT * np.linalg.norm(a))
-        raise EstimateError(f"no proper table has {equalities[rows - 2][0]}, with what else is known")
+        raise EstimateError(f"{equalities[rows - 2][0]}: there is no proper table for this, with what else is known")
     return x
 
 
