@@ -19,7 +19,7 @@ import numpy as np
 
 import deniable as dn
 from deniable.cumulants import by_margins, by_table, cumulants
-from deniable.estimates import Group
+from deniable.groups import WIDEST, Group
 from deniable.intervals import OneColumn, limits, trusted
 from deniable.protocols import Protocol
 from deniable.structure import Axis
@@ -181,7 +181,7 @@ class Surveys:
         estimates, n, features = self.estimates, self.setting.n, len(self.axes)
         found = cumulants(n, self.axes, rows, by_table(estimates), population=self.population)
         independent = cumulants(n, self.axes, rows, by_margins(estimates, features), population=self.population)
-        claims = trusted(found, independent).reshape(-1)
+        claims = (trusted(found, independent) & (found.variance <= (WIDEST * n) ** 2)).reshape(-1)
         if not corrected:
             found = replace(found, third=0 * found.third, slope=0 * found.slope)
         low, high = (limit.reshape(-1) for limit in limits(found, LEVEL))
@@ -189,12 +189,13 @@ class Surveys:
             for k in range(len(low)):
                 group = Group(n, tuple(self.axes), estimates[..., k])
                 if law := group.column([matrix[0] for matrix in rows], population=self.population):
-                    low[k], high[k], claims[k] = exact_limits(law)
+                    low[k], high[k] = exact_limits(law)
+                    claims[k] |= law.enough
         return low, high, claims
 
 
 @lru_cache(maxsize=100_000)
-def exact_limits(law: OneColumn) -> tuple[float, float, bool]:
+def exact_limits(law: OneColumn) -> tuple[float, float]:
     return law.limits(LEVEL)
 
 

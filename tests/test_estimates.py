@@ -382,8 +382,19 @@ def test_what_says_nothing_new_and_what_contradicts_is_told() -> None:
     est = dn.estimate(some_counts(plan, 5000), ["a", "b"])
     given = est.given({"a": {"v0": 0.3, "v1": 0.4, "v2": 0.3}})  # the third follows: they sum to 1
     assert [condition.distance is None for condition in given.conditions] == [False, False, True]
-    with pytest.raises(dn.EstimateError, match="a = v2: 0.4 contradicts what was known before it"):
-        est.given({"a": {"v0": 0.3, "v1": 0.4, "v2": 0.4}})
+    with pytest.raises(dn.EstimateError, match="a = v2: 0.2 contradicts what was known before it"):
+        est.given({"a": {"v0": 0.3, "v1": 0.4, "v2": 0.2}})
+    with pytest.raises(dn.EstimateError, match="a = v0: 0.31 contradicts what was known before it"):
+        est.given({"a": {"v0": 0.3}}).given({"a": {"v0": 0.31}})
+    for seed in range(10):  # whatever rounding says
+        again = dn.estimate(some_counts(plan, 5000, seed=seed), ["a", "b"]).given({"a": {"v0": 0.35, "v1": 0.32}})
+        assert again.given({"a": {"v2": 0.33}}).conditions[-1].distance is None
+    zero = dn.Plan(plan.schema, dict.fromkeys("ab", dn.GRR(epsilon=4.0)))
+    few = dn.Counts(zero, {("a", "b"): [[9, 4, 5], [3, 0, 3], [3, 3, 0], [3, 1, 2]]})
+    with pytest.raises(
+        dn.EstimateError, match="not enough reports to condition on .*: its estimated variance is negative"
+    ):
+        dn.estimate(few, ["a", "b"]).given(zeros=[{"a": "v0", "b": "v0"}])
     whole = np.zeros(est.mean.shape)
     whole[0, 0] = 1
     with pytest.raises(dn.EstimateError, match="equality 0 contradicts what was known before it"):
@@ -433,6 +444,32 @@ REFUSED = {
     "cell's feature": (lambda c: dn.estimate(c, ["a"]).cell(x=True), "no feature 'x' here; there are 'a'"),
     "cell's answer": (lambda c: dn.estimate(c, ["a"]).cell(a="v9"), r"'a' has the answers \['v0'.*; found 'v9'"),
     "weights": (lambda c: dn.estimate(c, ["a"]).linear([1, 2]), r"shape of mean, \(4,\); found \(2,\)"),
+    "ragged weights": (lambda c: dn.estimate(c, ["a"]).linear([[1], [2, 3]]), "weights must have the shape of mean"),
+    "text as weights": (lambda c: dn.estimate(c, ["a"]).linear(list("abcd")), "weights must be finite numbers"),
+    "nan as a weight": (lambda c: dn.estimate(c, ["a"]).linear([0, 1, np.nan, 0]), "weights must be finite numbers"),
+    "not counts": (lambda _: dn.estimate("counts.npz", ["a"]), "estimate takes counts, .* found 'counts.npz'"),
+    "no names": (lambda c: dn.estimate(c, None), "estimate takes a list of features; found None"),
+    "cell of a text": (lambda c: dn.estimate(c, ["a"]).cell("a"), "cell takes each answer once: .* found 'a'"),
+    "cell said twice": (lambda c: dn.estimate(c, ["a"]).cell({"a": "v0"}, a="v1"), "cell takes each answer once"),
+    "an array as answer": (lambda c: dn.estimate(c, ["a"]).cell(a=np.array(["v0", "v1"])), "'a' has the answers"),
+    "one cell's covariance": (
+        lambda c: dn.estimate(c, ["a"]).covariance({"a": "v0"}),
+        "covariance takes two cells, or none",
+    ),
+    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "known shares are .* from 0 to 1"),
+    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "known shares are .* from 0 to 1"),
+    "shares as a list": (lambda c: dn.estimate(c, ["a"]).given({"a": [0.5, 0.5]}), "known shares are"),
+    "shares above one": (
+        lambda c: dn.estimate(c, ["a"], method="unbiased").given({"a": {"v0": 0.5, "v1": 0.6}}),
+        "the known shares of 'a' sum to 1.1, more than 1",
+    ),
+    "value of nan": (
+        lambda c: dn.estimate(c, ["a"]).given([([0, 1, 0, 0], np.nan)]),
+        "value of equality 0 must be a finite",
+    ),
+    "given a number": (lambda c: dn.estimate(c, ["a"]).given(5), "given takes known shares, or a list of"),
+    "zeros without a list": (lambda c: dn.estimate(c, ["a"]).given(zeros={"a": "v0"}), "zeros are a list of cells"),
+    "an empty zero": (lambda c: dn.estimate(c, ["a"]).given(zeros=[{}]), "zeros are a list of cells"),
     "other features": (lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["b"]), "estimates add over the same features"),
     "about others": (
         lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["a"]).about("population"),
@@ -440,6 +477,28 @@ REFUSED = {
     ),
     "no reports": (lambda c: dn.estimate(dn.Counts(c.plan, {"b": [0, 0]}), ["b"]), "no reports to estimate from"),
 }
+
+
+def test_a_feature_called_as_a_column_of_tables_is_told() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("low")]), epsilon=1.0)
+    with pytest.raises(dn.EstimateError, match="a table has a column called 'low' of its own; rename that feature"):
+        dn.estimate(some_counts(plan), ["low"]).table()
+    assert dn.estimate(some_counts(plan), ["low"]).cell(low=True).enough
+
+
+def test_sums_keep_what_their_parts_say() -> None:
+    plan, _ = tiny("GRR")
+    first, second = (
+        dn.estimate(some_counts(plan, 500, seed=seed), ["a", "b"], method=method)
+        for seed, method in ((1, "unbiased"), (2, "consistent"))
+    )
+    both = first.given({"a": {"v0": 0.3}}) + second.given({"b": {"v0": 0.5}})
+    assert both.method == "mixed"
+    assert [condition.what for condition in both.conditions] == ["a = v0: 0.3", "b = v0: 0.5"]
+    np.testing.assert_allclose(first.project(["b", "a"]).mean, first.mean.T)
+    other = dn.Plan(dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", values(2))]), epsilon=2.0)
+    with pytest.raises(dn.EstimateError, match="estimates add over the same features with the same values"):
+        first + dn.estimate(some_counts(other, 50), ["a", "b"])
 
 
 @pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())

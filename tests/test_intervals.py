@@ -1,15 +1,17 @@
 """Intervals: exact laws against brute force, and how often the truth is inside, with controls that must fail."""
 
+import re
 from fractions import Fraction
 from itertools import product
 from math import comb, isnan, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
 from benchmarks.coverage import Setting, cells_of, coverage, surveys
 
 import deniable as dn
-from deniable import intervals
+from deniable import groups, intervals
 from deniable.cumulants import Cumulants
 from deniable.intervals import OneColumn, limits, trusted
 
@@ -40,20 +42,20 @@ def test_the_exact_interval_is_all_truths_that_explain_the_count(p: Fraction, q:
     for c in range(n + 1):
         above = [sum(law[c + 1 :]) + law[c] / 2 for law in laws]
         fitting = [t for t in range(n + 1) if tail < above[t] <= 1 - tail]
-        low, high, ok = OneColumn(c, n, float(p), float(q), 2, population=False).limits(level)
-        if fitting:
-            assert (low, high) == (fitting[0], fitting[-1])
-        else:
-            assert low == high
-            assert low in (0, n)
-            assert not ok
+        law = OneColumn(c, n, float(p), float(q), 2, population=False)
+        low, high = law.limits(level)
+        assert low <= law.estimate <= high or fitting
+        if fitting:  # at the edges it may go on
+            assert (max(low, 0), min(high, n)) == (fitting[0], fitting[-1])
+            assert low == fitting[0] or fitting[0] == 0
+            assert high == fitting[-1] or fitting[-1] == n
 
 
 @pytest.mark.parametrize(("p", "q"), PROBABILITIES)
 def test_the_exact_interval_of_a_population_has_the_tails_it_says(p: Fraction, q: Fraction) -> None:
     n = 15
     for c in range(n + 1):
-        low, high, _ = OneColumn(c, n, float(p), float(q), 2, population=True).limits(0.9)
+        low, high = OneColumn(c, n, float(p), float(q), 2, population=True).limits(0.9)
         for limit, tail, edge in ((low, 0.05, 0.0), (high, 0.95, 1.0)):
             rate = float(p) + float(q - p) * limit / n
             chances = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
@@ -67,23 +69,33 @@ def test_exact_intervals_reach_large_surveys() -> None:
     p, q, n, t = 0.25, 0.75, 1_000_000, 300_000
     c = round(t * q + (n - t) * p)
     for population, variance in ((False, n * 3 / 16), (True, c * (1 - c / n))):
-        low, high, ok = OneColumn(c, n, p, q, 2, population).limits(0.95)
+        law = OneColumn(c, n, p, q, 2, population)
+        low, high = law.limits(0.95)
         stderr = sqrt(variance) / (q - p)
-        assert ok
+        assert law.enough
         assert [low, high] == pytest.approx([t - 1.96 * stderr, t + 1.96 * stderr], abs=0.01 * stderr + 1)
 
 
 def test_few_steps_are_not_enough_reports_and_nothing_random_always_is() -> None:
     def enough(c: int, n: int, p: float, q: float, answers: int, *, population: bool = False) -> bool:
-        return OneColumn(c, n, p, q, answers, population).limits(0.95)[2]
+        return OneColumn(c, n, p, q, answers, population).enough
 
     assert not enough(10, 200, 0.02, 0.98, 2)  # a standard deviation of 2
     assert enough(80, 200, 0.3, 0.7, 2)
-    assert OneColumn(3, 200, 0.0, 1.0, 2, population=False).limits(0.95) == (3, 3, True)  # a public column
+    assert enough(3, 200, 0.0, 1.0, 2)  # a public column
+    assert OneColumn(3, 200, 0.0, 1.0, 2, population=False).limits(0.95) == (3, 3)
     assert not enough(3, 200, 0.0, 1.0, 2, population=True)  # 7 if half were, but 1.7 at the estimate
     assert enough(8, 200, 0.0, 1.0, 2, population=True)  # 2.8
     assert not enough(8, 200, 0.0, 1.0, 10, population=True)  # 4.2 if a tenth were
-    assert not enough(30, 200, 0.3, 0.7, 2)  # far fewer than 200 times no would show
+
+
+def test_what_no_truth_explains_has_the_normal_interval() -> None:
+    """Far fewer than 200 times no would show: an unlucky survey, and the truth is above the interval."""
+    law = OneColumn(30, 200, 0.3, 0.7, 2, population=False)
+    low, high = law.limits(0.95)
+    away = 1.959964 * sqrt(200 * 0.21) / 0.4
+    assert (low, high) == pytest.approx((law.estimate - away, law.estimate + away))
+    assert high < 0
 
 
 # -- corrected normal intervals ---------------------------------------------------------------------------------------
@@ -102,15 +114,32 @@ def test_without_skewness_it_is_the_normal_interval() -> None:
     assert np.isnan(limits(of(-1.0), 0.95)).all()
 
 
+def test_the_corrections_worked_by_hand() -> None:
+    """gamma = 0.1, rho = 0.2: kappa1 = -0.1, kappa3 = -0.5, and the quantiles of z = 2 and -2 are 1.65 and -2.35."""
+    level = 0.9544997361036416  # of two standard errors
+    low, high = limits(of(4.0, third=0.1 * 8, slope=0.2 * 8), level)
+    assert [float(low), float(high)] == pytest.approx([10 - 2 * 1.65, 10 + 2 * 2.35])
+
+
 def test_the_corrections_are_those_of_a_studentised_mean() -> None:
-    """Poisson, whose variance and third cumulant are its mean: each tail comes right, and the plain normal's do not."""
+    """Sums of 200 exponentials, with their own variance: each tail comes right, and the plain normal's do not."""
     rng = np.random.default_rng(1)
-    found = rng.poisson(40, 400_000).astype(float)
-    corrected, plain = (limits(Cumulants(found, found, skew, found, skew, found), 0.95) for skew in (found, 0 * found))
-    below, above = ((corrected[0] > 40).mean(), (corrected[1] < 40).mean())
-    assert (below, above) == (pytest.approx(0.025, abs=0.006), pytest.approx(0.025, abs=0.006))
-    below, above = ((plain[0] > 40).mean(), (plain[1] < 40).mean())
-    assert above - below > 0.012
+    sums = rng.gamma(200, size=400_000)  # the variance is estimated as sum^2 / 200
+    v = sums**2 / 200
+    third, slope = 2 * sums**3 / 200**2, 2 * sums / 200 * v
+    corrected, plain = (limits(Cumulants(sums, v, k * third, v, k * slope, v), 0.95) for k in (1.0, 0.0))
+    tails = (corrected[0] > 200).mean(), (corrected[1] < 200).mean()
+    assert tails == (pytest.approx(0.025, abs=0.002), pytest.approx(0.025, abs=0.002))
+    tails = (plain[0] > 200).mean(), (plain[1] < 200).mean()
+    assert tails[1] - tails[0] > 0.015
+
+
+def test_intervals_are_nested_whatever_the_skewness() -> None:
+    levels = [0.5, 0.8, 0.95, 0.99, 0.9999, 0.999999]
+    for third, slope in product((-2.0, -0.4, 0.0, 0.4, 2.0), repeat=2):
+        ends = np.array([limits(of(1.0, third=third, slope=slope), level) for level in levels])
+        assert (np.diff(ends[:, 0]) < 0).all()
+        assert (np.diff(ends[:, 1]) > 0).all()
 
 
 def test_trust_ends_where_the_rule_says() -> None:
@@ -139,7 +168,7 @@ CORNER = [
     Setting("GRR", 2, 2.0, 10_000, "respondents"),
     Setting("unary", 2, 1.0, 1_000, "population"),
     Setting("mixed", 3, 1.0, 10_000, "respondents"),
-    Setting("flags, q = 1/2", 3, 0.5, 200, "population"),
+    Setting("flags, q = 1/2", 3, 1.0, 1_000, "population"),
     Setting("mixed", 4, 4.0, 100_000, "population"),
     Setting("GRR", 3, 4.0, 10_000, "population", "together"),
 ]
@@ -206,7 +235,9 @@ def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> N
     assert not few.enough
     assert all(map(isnan, few.confidence_interval()))
     assert str(few) == f"{few.value:.4f} (not enough reports for this question)"
-    for level in (0, 1, 95, "0.95", np.nan):
+    assert many.confidence_interval(np.float32(0.5)) == many.confidence_interval(0.5)
+    assert repr(many) == f"<Answer {many}>"
+    for level in (0, 1, 95, "0.95", np.nan, None, 1 - 1e-16):
         with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1, such as 0.95; found"):
             many.confidence_interval(level)
 
@@ -240,7 +271,7 @@ def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(mon
     assert exact.law is not None
     assert (est + est).cell(a="v0").law is None
     assert (est + est).cell(a="v0").enough
-    monkeypatch.setattr("deniable.estimates.MOST_EXACT", 999)
+    monkeypatch.setattr("deniable.groups.MOST_EXACT", 999)
     normal = est.cell(a="v0")
     assert normal.law is None
     assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
@@ -263,17 +294,73 @@ def test_what_is_known_has_no_width_and_conditioning_narrows_intervals() -> None
     assert arm.cell(arm="x").confidence_interval() == (value, value)
 
 
-def test_a_linear_question_is_trusted_if_what_it_is_made_of_is() -> None:
-    plan, _ = tiny("GRR")
-    weights = np.zeros((4, 3))
-    weights[1, 1], weights[2, 1] = 1, -1
-    many, few = (dn.estimate(some_counts(plan, n), ["a", "b"]).linear(weights) for n in (20_000, 20))
+def test_linear_questions_that_are_cells_are_answered_as_cells_and_others_by_their_cells() -> None:
+    plan, _ = tiny("flags")
+    est = dn.estimate(some_counts(plan, 3000), ["a", "b"]).about("population")
+    as_cell, cell = est.linear([[0, 0], [1, -1]]), est.cell(a=True, b=False)
+    assert as_cell.confidence_interval() == pytest.approx(cell.confidence_interval())
+    assert as_cell.enough == cell.enough
+    weights = np.array([[0.0, 1.0], [-1.0, 0.0]])  # b less a: no product, and of the cells (a, not b) and (not a, b)
+    many = est.linear(weights)
     low, high = many.confidence_interval()
     assert [low, high] == pytest.approx([many.value - 1.96 * many.stderr, many.value + 1.96 * many.stderr], abs=1e-4)
-    assert not few.enough
+    assert many.enough
+    skewed = dn.Plan(plan.schema, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=9.0)))
+    rare = dn.Counts(skewed, {("a", "b"): [[5000, 2000], [2002, 1999]]})  # hardly anybody has a without b
+    est = dn.estimate(rare, ["a", "b"]).about("population")
+    assert est.cell(a=True).enough
+    assert est.cell(b=True).enough
+    assert not est.cell(a=True, b=False).enough
+    assert not est.linear(weights).enough
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 20), ["a", "b"])
     whole = np.zeros((4, 3))
     whole[0, 0] = 2
-    assert dn.estimate(some_counts(plan, 20), ["a", "b"]).linear(whole).confidence_interval() == (2, 2)
+    assert est.linear(whole).confidence_interval() == (2, 2)
+    for seed in range(20):  # the values sum to the whole, whatever rounding says
+        est = dn.estimate(some_counts(plan, 300, seed=seed), ["a", "b"])
+        values_of_a = np.zeros((4, 3))
+        values_of_a[1:, 0] = 1
+        values_of_a[0, 0] = 1e-3
+        assert est.linear(values_of_a).confidence_interval() == pytest.approx((1.001, 1.001))
+
+
+def test_about_the_population_no_variation_is_not_knowledge() -> None:
+    """One report, or reports that all agree, leave nothing to estimate a variance from."""
+    plan, _ = tiny("flags")
+    for counts in ([[1, 1], [1, 1]], [[100, 0], [0, 0]]):
+        est = dn.estimate(dn.Counts(plan, {("a", "b"): counts}), ["a", "b"]).about("population")
+        assert np.isnan(est.table()["low"].to_numpy()).all()
+        assert not est.cell(a=True, b=True).enough
+        assert est.cell().confidence_interval() == (1, 1)  # how many there are is known
+    public = dn.Plan(
+        dn.Schema([dn.Choice("x", values(3)), dn.Flag("s")]),
+        {"x": dn.Public(), "s": dn.RandomizedResponse(epsilon=1.0)},
+    )
+    table = np.array([[2000, 900], [1000, 400], [1000, 500], [0, 0]])  # nobody is in the third region
+    est = dn.estimate(dn.Counts(public, {("x", "s"): table}), ["x", "s"])
+    assert est.cell(x="v2", s=True).confidence_interval() == (0, 0)  # of these respondents that is known,
+    assert not est.about("population").cell(x="v2", s=True).enough  # of others it is not
+    ones = [dn.estimate(some_counts(plan, 1, seed=seed), ["a"]) for seed in range(200)]
+    assert not sum(ones).about("population").cell(a=True).enough
+    assert sum(ones).cell(a=True).enough
+
+
+def test_the_library_looks_at_independence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("flags")
+    est = dn.estimate(some_counts(plan, 3000), ["a", "b"])
+    assert est.cell(a=True, b=True).enough
+    never = of(-1.0)
+    monkeypatch.setattr("deniable.groups.Group.independent", lambda *_, **__: never)
+    assert not est.cell(a=True, b=True).enough
+    assert np.isnan(est.table()["low"].to_numpy()).all()
+
+
+def test_an_interval_that_would_say_nothing_is_not_given() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=0.01)))
+    cell = dn.estimate(some_counts(plan, 1000), ["a", "b"]).cell(a=True, b=True)
+    assert cell.stderr > 0.5
+    assert not cell.enough
 
 
 def test_simultaneous_intervals_hold_for_whole_tables() -> None:
@@ -291,10 +378,26 @@ def test_simultaneous_intervals_hold_for_whole_tables() -> None:
             table = est.table(simultaneous=simultaneous)
             low, high = (table[name].to_numpy() for name in ("low", "high"))
             held[simultaneous] += bool(np.all((low <= truth) & (truth <= high)))
-    assert 0.92 < held[True] / 400 <= 1
+    assert 0.92 < held[True] / 400 < 0.99
     assert held[False] / 400 < 0.8
+    one = est.table(simultaneous=True).to_pylist()[0]
+    same = est.cell(a=one["a"], b=one["b"]).confidence_interval(0.95 ** (1 / 8))
+    assert (one["low"], one["high"]) == pytest.approx(same)
 
 
 def test_the_rule_is_the_one_the_documents_state() -> None:
-    assert (intervals.SKEWNESS, intervals.LEANING, intervals.WOBBLE, intervals.TAILS) == (0.15, 0.15, 0.2, 0.1)
-    assert (intervals.LOOSER, intervals.STEPS) == (3, 5)
+    page = (Path(__file__).parents[1] / "docs/estimating.md").read_text(encoding="utf-8")
+    for words, most in (
+        ("skewness", intervals.SKEWNESS),
+        ("leaning", intervals.LEANING),
+        ("wobble", intervals.WOBBLE),
+        ("tails", intervals.TAILS),
+    ):
+        at_most, loosely = re.search(rf"^\| {words}.*at most ([0-9.]+).*\| ([0-9.]+) \|$", page, re.M).groups()
+        assert (float(at_most), float(loosely)) == (most, pytest.approx(intervals.LOOSER * most))
+    steps, half = re.search(
+        r"at least ([0-9.]+) if all answers are equally common, and ([0-9.]+) at the\nestimate", page
+    ).groups()
+    assert (float(steps), float(half)) == (intervals.STEPS, intervals.STEPS / 2)
+    assert f"standard error above {groups.WIDEST:g}" in page
+    assert f"at least {groups.FEWEST} respondents" in page

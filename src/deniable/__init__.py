@@ -18,7 +18,7 @@ _HOME = {
     "Plan": "plan",
     "Reports": "reports", "randomize": "reports",
     "Counts": "counts", "count": "counting",
-    "Estimate": "estimates", "estimate": "estimates",
+    "Estimate": "estimates", "estimate": "estimates", "maximum_likelihood": "likelihood",
     "DeniableError": "errors", "SchemaError": "errors", "PlanError": "errors", "AnswerError": "errors",
     "ReportError": "errors", "CountError": "errors", "EstimateError": "errors",
 }  # fmt: skip
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deniable.errors import SchemaError as SchemaError
     from deniable.estimates import Estimate as Estimate
     from deniable.estimates import estimate as estimate
+    from deniable.likelihood import maximum_likelihood as maximum_likelihood
     from deniable.plan import Plan as Plan
     from deniable.protocols import GRR as GRR
     from deniable.protocols import LocalHashing as LocalHashing

@@ -8,14 +8,14 @@ given the truth is a product over features of functions of one answer each, so i
     about the population     V = [E Y^2] - [w u]^2 / N,    kappa3 = [E Y^3] - 3 [w u] [E Y^2] / N + 2 [w u]^3 / N^2
 
 The estimated variance is a weighted sum of entries too, so its covariance with the estimate, and its own variance,
-follow like any other.
+follow like any other. All are exact but the fourth cumulant of local hashing: its hashes are independent four by four,
+and that would need five.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import reduce
 from operator import mul
-from typing import Any
 
 import numpy as np
 
@@ -39,9 +39,9 @@ class Cumulants:
     wobble: Array
 
     @classmethod
-    def normal(cls, mean: float, variance: float) -> "Cumulants":
-        """Of an estimate that is taken to be normal, with a known variance."""
-        zero = np.zeros(())
+    def normal(cls, mean: Array | float, variance: Array | float) -> "Cumulants":
+        """Of estimates that are taken to be normal, with a known variance."""
+        zero = np.zeros(np.shape(mean))
         return cls(np.asarray(mean), np.asarray(variance), zero, zero, zero, zero)
 
     def at(self, place: int) -> "Cumulants":
@@ -53,8 +53,8 @@ class Cumulants:
         mine, theirs = ([getattr(one, field.name) for field in fields(one)] for one in (self, other))
         return Cumulants(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
-    def __radd__(self, other: Any) -> "Cumulants":
-        return self if other == 0 else NotImplemented  # sum() starts from 0
+
+NOTHING = Cumulants.normal(0.0, 0.0)
 
 
 def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contraction, *, population: bool) -> Cumulants:
@@ -122,5 +122,6 @@ def _proper(margin: Array) -> Array:
     """Shares (1, s_1, ..., s_m) without negative ones, and of a choice with the sum 1."""
     shares = np.clip(margin, 0, 1)
     if len(shares) > 2:
-        shares[1:] /= shares[1:].sum(axis=0)
+        total = shares[1:].sum(axis=0)
+        shares[1:] = np.where(total > 0, shares[1:] / np.where(total > 0, total, 1), 1 / (len(shares) - 1))
     return shares

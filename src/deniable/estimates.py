@@ -7,7 +7,7 @@ are kept as they are. Estimates of disjoint groups of respondents add, whatever 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from math import prod, sqrt
 from typing import Any
@@ -17,20 +17,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts import Counts
-from deniable.cumulants import Cumulants, by_margins, by_table, cumulants
+from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
 from deniable.feasible import Equality, ProperTable, margins, proper_table
-from deniable.intervals import MOST_EXACT, OneColumn, checked_level, limits, trusted
+from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, judge, margin
+from deniable.intervals import OneColumn, checked_level, limits
 from deniable.planes import physical_memory
 from deniable.schema import Choice, Feature
-from deniable.structure import Array, Axis, along, contract, flat, invert, shear
+from deniable.structure import Array, Axis, along, contract, flat, invert
 
 METHODS = ("consistent", "unbiased", "feasible")
-SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
 FAR = 3.29  # standard errors: one chance in a thousand
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
 
@@ -62,10 +62,9 @@ class Answer:
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
         level = checked_level(level)
-        low, high, enough = self.law.limits(level) if self.law else (*limits(self.found, level), self.enough)
-        ends = np.array([low, high]) / self.n if enough else np.full(2, np.nan)
-        low, high = np.clip(ends, 0, 1) if self.proper else ends
-        return float(low), float(high)
+        ends = self.law.limits(level) if self.law else limits(self.found, level)
+        low, high = (float(end) / self.n if self.enough else float("nan") for end in ends)
+        return (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)) if self.proper and self.enough else (low, high)
 
     def __str__(self) -> str:
         if not self.enough:
@@ -73,115 +72,8 @@ class Answer:
         low, high = self.confidence_interval()
         return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
 
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Respondents of one plan: how many, their estimated truth, and the axes that say how noisy it is."""
-
-    n: int
-    axes: tuple[Axis, ...]
-    truth: Array
-
-    subjects = ("respondents", "population")
-
-    def project(self, axes: Sequence[int]) -> "Group":
-        """Fewer features, in this order."""
-        return Group(self.n, tuple(self.axes[axis] for axis in axes), _margin(self.truth, axes))
-
-    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
-        """Of two weighted sums whose weights are products, one vector per feature."""
-        pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
-        moment = contract(self.truth, [g for g, _ in pairs])
-        if population:
-            return moment - contract(self.truth, left) * contract(self.truth, right) / self.n
-        return moment - contract(self.truth, [u for _, u in pairs])
-
-    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """Of all combinations of rows of weights, one matrix of rows per feature."""
-        return cumulants(self.n, self.axes, rows, by_table(self.truth), population=population)
-
-    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """The same if all answers were independent, with the same margins."""
-        return cumulants(self.n, self.axes, rows, by_margins(self.truth, len(self.axes)), population=population)
-
-    def column(self, weights: Sequence[Array], *, population: bool) -> OneColumn | None:
-        """The exact law of an answer to one feature, if its estimate is that of one evidence column."""
-        looked_at = [(k, w) for k, w in enumerate(weights) if w[1:].any()]
-        if len(looked_at) != 1 or self.n > MOST_EXACT:
-            return None
-        ((k, w),) = looked_at
-        axis = self.axes[k]
-        if axis.centred and not axis.exclusive:
-            return None  # its estimate draws on all columns
-        place = int(np.argmax(np.abs(w[1:]))) + 1
-        true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]
-        c = round(axis.p * self.n + axis.d * float(true))
-        answers = max(2, axis.m)
-        if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
-            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, answers, population)
-        return OneColumn(c, self.n, axis.p, axis.p + axis.d, answers, population)
-
-    def own_variances(self, *, population: bool) -> Array:
-        """Of every entry of the truth: for flags alone, one transform in place."""
-        if not all(axis.m == 1 for axis in self.axes):
-            units = [np.eye(size) for size in self.truth.shape]
-            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
-            moment = along(self.truth, [g for g, _ in squares])
-            return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
-        moment = shear(self.axes, self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
-        moment -= self.truth**2 / self.n if population else self.truth
-        return moment
-
-    def dense(self, *, population: bool) -> Array:
-        """The covariance of all entries of the truth, in C order."""
-        moments = [axis.seconds() for axis in self.axes]
-        covariance = _pairs(self.truth, [g for g, _ in moments])
-        if population:
-            entries = self.truth.reshape(-1)
-            return covariance - np.outer(entries, entries) / self.n
-        return covariance - _pairs(self.truth, [u for _, u in moments])
-
-
-@dataclass(frozen=True, eq=False)
-class DenseGroup:
-    """Respondents whose estimate was conditioned on what is known: it answers as `Group` does, about one subject."""
-
-    n: int
-    truth: Array
-    matrix: Array
-    before: "Estimate"
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        return (self.before.subject,)
-
-    def project(self, axes: Sequence[int]) -> "DenseGroup":
-        places = _margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
-        before = self.before.project(*(self.before.names[axis] for axis in axes))
-        return DenseGroup(self.n, _margin(self.truth, axes), self.matrix[np.ix_(places, places)], before)
-
-    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:  # noqa: ARG002 - one contract
-        return float(flat(left) @ self.matrix @ flat(right))
-
-    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """With the higher ones of the estimate before it was conditioned, as they cannot be had in closed form."""
-        weights = flat(rows)
-        variance = np.einsum("ij,jk,ik->i", weights, self.matrix, weights, optimize=True)
-        before: Cumulants = self.before._sum(lambda group: group.cumulants(rows, population=population))
-        return replace(before, mean=along(self.truth, rows), variance=variance.reshape(before.variance.shape))
-
-    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        independent: Cumulants = self.before._sum(lambda group: group.independent(rows, population=population))
-        return independent
-
-    def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
-        return None
-
-    def own_variances(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
-        return np.diagonal(self.matrix).reshape(self.truth.shape)
-
-    def dense(self, *, population: bool) -> Array:  # noqa: ARG002 - one contract
-        return self.matrix
+    def __repr__(self) -> str:
+        return f"<Answer {self}>"
 
 
 @dataclass(frozen=True)
@@ -235,6 +127,8 @@ class Estimate:
 
     def covariance(self, left: Mapping[str, Any] | None = None, right: Mapping[str, Any] | None = None) -> Any:
         """The dense covariance, (size, size) in C order of `mean`; or of two cells, `{feature: answer}`."""
+        if (left is None) != (right is None):
+            raise EstimateError("covariance takes two cells, or none for the whole matrix")
         if left is not None and right is not None:
             pair = self._weights(left), self._weights(right)
             return float(self._sum(lambda group: group.covariance(*pair, population=self._population)))
@@ -248,17 +142,19 @@ class Estimate:
 
     def project(self, *names: str) -> "Estimate":
         """The estimate of fewer features, in this order."""
+        if len(names) == 1 and isinstance(names[0], list | tuple):
+            names = tuple(names[0])
         if not names or len(set(names)) < len(names) or not set(names) <= set(self.names):
             raise EstimateError(f"project takes one or more of {', '.join(map(repr, self.names))}; found {list(names)}")
         axes = [self.names.index(name) for name in names]
         groups = tuple(group.project(axes) for group in self.groups)
         features = tuple(self.features[axis] for axis in axes)
-        fitted = None if self.fitted is None else _margin(self.fitted, axes)
+        fitted = None if self.fitted is None else margin(self.fitted, axes)
         return replace(self, features=features, groups=groups, fitted=fitted, proper=None)
 
     def about(self, subject: str) -> "Estimate":
         """The same estimate about "respondents", or about the "population" they were drawn from."""
-        if subject not in ("respondents", "population"):
+        if subject not in SUBJECTS:
             raise EstimateError(f'an estimate is about "respondents" or the "population"; found {subject!r}')
         if any(subject not in group.subjects for group in self.groups):
             raise EstimateError(
@@ -284,7 +180,8 @@ class Estimate:
         proper = self.proper and self.proper.given(self._over_cells(known, zeros))
         before = replace(self, fitted=None, proper=None)
         mean, covariance = before.mean.reshape(-1).copy(), np.array(self.covariance())
-        noise = np.sqrt(np.abs(np.diagonal(covariance)))
+        raw = self._sum(lambda group: group.raw_variances(population=self._population))
+        noise = np.sqrt(np.abs(raw.reshape(-1)))  # before anything was known: what rounding is to be compared with
         conditions = list(self.conditions)
         for what, weights, value in self._equalities(known, zeros):
             spread = covariance @ weights
@@ -304,7 +201,7 @@ class Estimate:
                 warnings.warn(
                     f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=2
                 )
-        group = DenseGroup(self.n, mean.reshape(self.mean.shape), covariance, before)
+        group = DenseGroup(self.n, mean.reshape(self.mean.shape), {self.subject: covariance}, self.groups)
         conditioned = replace(before, groups=(group,), conditions=tuple(conditions))
         return _fitted(conditioned, proper) if proper else conditioned
 
@@ -316,46 +213,75 @@ class Estimate:
             for what, weights, value in self._equalities(known, zeros)
         ]
 
-    def _equalities(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Array, float]]:
-        """What is known as (words, flat weights, value in respondents)."""
+    def _equalities(self, known: Any, zeros: Any) -> Iterator[tuple[str, Array, float]]:
+        """What is known as (words, flat weights, value in respondents), checked."""
         if isinstance(known, Mapping):
             for name, shares in known.items():
-                for answer, share in shares.items():
-                    weights = flat(self._weights({name: answer}))
-                    yield f"{name} = {answer}: {share}", weights, share * self.n
-        else:
-            for place, (weights, value) in enumerate(known):
-                if np.shape(weights) != self.mean.shape:
+                if not isinstance(shares, Mapping) or not all(_is_share(share) for share in shares.values()):
                     raise EstimateError(
-                        f"weights must have the shape of mean, {self.mean.shape}; found {np.shape(weights)}"
+                        f"known shares are {{feature: {{answer: share}}}}, from 0 to 1; found {known!r}"
                     )
-                yield f"equality {place}", np.asarray(weights, float).reshape(-1), float(value)
+                if sum(shares.values()) > 1 + SLACK:
+                    raise EstimateError(f"the known shares of {name!r} sum to {sum(shares.values()):.6g}, more than 1")
+                for answer, share in shares.items():
+                    yield f"{name} = {answer}: {share}", flat(self._weights({name: answer})), share * self.n
+        elif isinstance(known, Sequence) and all(isinstance(one, Sequence) and len(one) == 2 for one in known):
+            for place, (weights, value) in enumerate(known):
+                if not _is_number(value):
+                    raise EstimateError(f"the value of equality {place} must be a finite number; found {value!r}")
+                yield f"equality {place}", self._checked_weights(weights).reshape(-1), float(value)
+        else:
+            raise EstimateError(f"given takes known shares, or a list of (weights, value); found {known!r}")
+        if not isinstance(zeros, Sequence) or not all(isinstance(cell, Mapping) and cell for cell in zeros):
+            raise EstimateError(f"zeros are a list of cells, [{{feature: answer, ...}}, ...]; found {zeros!r}")
         for cell in zeros:
             words = ", ".join(f"{name} = {answer}" for name, answer in cell.items())
             yield f"no {words}", flat(self._weights(cell)), 0.0
 
+    def _checked_weights(self, weights: Any) -> Array:
+        """Weights of the entries of `mean`, as numbers."""
+        try:
+            array = np.asarray(weights)
+        except ValueError:
+            raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {weights!r}") from None
+        if array.shape != self.mean.shape:
+            raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {array.shape}")
+        if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+            raise EstimateError("weights must be finite numbers")
+        return array.astype(np.float64)
+
     def cell(self, answers: Mapping[str, Any] | None = None, /, **more: Any) -> Answer:
         """The share of respondents with these answers: `cell(smoker=True, age="65+")`, or a mapping."""
+        if answers is not None and (not isinstance(answers, Mapping) or answers.keys() & more.keys()):
+            raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
         weights = self._weights({**(answers or {}), **more})
-        found, judged = self._judged([vector[None] for vector in weights])
+        found, judged = judge(self.groups, [vector[None] for vector in weights], population=self._population)
         law = self._law(weights)
-        enough = law.limits(0.95)[2] if law else bool(judged.reshape(-1)[0])
+        enough = bool(judged.reshape(-1)[0]) or (law is not None and law.enough)
         return Answer(contract(self.mean, weights), self.n, found.at(0), enough, law, self.fitted is not None)
 
     def linear(self, weights: npt.ArrayLike) -> Answer:
         """Any weighted sum of entries of `mean`, weights shaped like it.
 
-        Its interval is the normal one, trusted if those of all entries it uses are.
+        If the weights are a product over features, as a cell's are, it is judged as a cell is. Else its interval is the
+        normal one, trusted if those of all cells it uses are.
         """
-        weights = np.asarray(weights, np.float64)
-        if weights.shape != self.mean.shape:
-            raise EstimateError(f"weights must have the shape of mean, {self.mean.shape}; found {weights.shape}")
+        weights = self._checked_weights(weights)
+        count = float((weights * self.mean).sum())
+        if (vectors := _factors(weights)) is not None:
+            found, enough = judge(self.groups, [vector[None] for vector in vectors], population=self._population)
+            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]))
         line = weights.reshape(-1)
         variance = float(line @ self.covariance() @ line)
-        _, enough = self._judged([np.eye(size) for size in self.mean.shape])
+        raw = self._sum(lambda group: group.raw_variances(population=self._population))
+        if abs(variance) <= SLACK * float(np.abs(line) @ np.sqrt(np.abs(raw.reshape(-1)))) ** 2:
+            variance = 0.0
+        _, enough = judge(
+            self.groups, [_answer_rows(feature) for feature in self.features], population=self._population
+        )
+        used = along(weights, [_over_answers(feature) for feature in self.features]) != 0
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
-        count = float(line @ self.mean.reshape(-1))
-        return Answer(count, self.n, found, variance >= 0 and bool(enough[weights != 0].all()))
+        return Answer(count, self.n, found, variance == 0 or (variance > 0 and bool(enough[used].all())))
 
     def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
         """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
@@ -364,15 +290,20 @@ class Estimate:
         of the table at once, at this level of confidence.
         """
         level = checked_level(level)
+        if taken := set(self.names) & {"proportion", "stderr", "low", "high"}:
+            raise EstimateError(
+                f"a table has a column called {min(taken)!r} of its own; rename that feature, or use cell"
+            )
         rows = [_answer_rows(feature) for feature in self.features]
         if simultaneous:
             level = level ** (1 / prod(len(matrix) for matrix in rows))  # Sidak: enough for any correlations
-        found, enough = self._judged(rows)
+        found, enough = judge(self.groups, rows, population=self._population)
         low, high = limits(found, level)
         if len(rows) == 1:
             for place, vector in enumerate(rows[0]):
                 if law := self._law([vector]):
-                    low[place], high[place], enough[place] = law.limits(level)
+                    low[place], high[place] = law.limits(level)
+                    enough[place] |= law.enough
         if self.fitted is not None:
             low, high = (np.clip(limit, 0, self.n) for limit in (low, high))
         numbers = {
@@ -385,13 +316,6 @@ class Estimate:
         columns = {name: pa.array(values) for name, values in zip(self.names, labels, strict=True)}
         return pa.table(columns | {name: column.reshape(-1) / self.n for name, column in numbers.items()})
 
-    def _judged(self, rows: Sequence[Array]) -> tuple[Cumulants, npt.NDArray[np.bool_]]:
-        """Cumulants of all combinations of rows of weights, and which intervals are to be trusted."""
-        found = self._sum(lambda group: group.cumulants(rows, population=self._population))
-        independent = self._sum(lambda group: group.independent(rows, population=self._population))
-        known = np.abs(found.variance) <= SLACK * self.n
-        return replace(found, variance=np.where(known, 0.0, found.variance)), known | trusted(found, independent)
-
     def _law(self, weights: Sequence[Array]) -> OneColumn | None:
         """The exact law of an answer, if there is one."""
         return self.groups[0].column(weights, population=self._population) if len(self.groups) == 1 else None
@@ -401,8 +325,9 @@ class Estimate:
             return NotImplemented
         if self.features != other.features or self.subject != other.subject:
             raise EstimateError(
-                "estimates add over the same features with the same values, about the same; "
-                f"found {self.features}, about the {self.subject}, and {other.features}, about the {other.subject}"
+                "estimates add over the same features with the same values, in the same order and about the same; "
+                f"found {', '.join(self.names)}, about the {self.subject}, and {', '.join(other.names)}, about the "
+                f"{other.subject}"
             )
         method = self.method if self.method == other.method else "mixed"
         if (self.fitted is None) != (other.fitted is None):
@@ -441,14 +366,14 @@ class Estimate:
 
     def _weights(self, answers: Mapping[str, Any]) -> list[Array]:
         """One vector per feature: the answer's, or index 0 for a feature that is not asked about."""
-        if unknown := set(answers) - set(self.names):
-            raise EstimateError(f"no feature {min(unknown)!r} here; there are {', '.join(map(repr, self.names))}")
+        if unknown := [name for name in answers if name not in self.names]:
+            raise EstimateError(f"no feature {unknown[0]!r} here; there are {', '.join(map(repr, self.names))}")
         weights = []
         for feature in self.features:
             rows = np.eye(1 + len(feature.columns))[:1]
             if feature.name in answers:
                 options = _answers(feature)
-                if answers[feature.name] not in options:
+                if not isinstance(answers[feature.name], str | bool | np.bool_) or answers[feature.name] not in options:
                     raise EstimateError(f"{feature.name!r} has the answers {options}; found {answers[feature.name]!r}")
                 rows = _answer_rows(feature)[options.index(answers[feature.name]) :]
             weights.append(rows[0])
@@ -464,6 +389,10 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     """
     if method not in METHODS:
         raise EstimateError(f"method must be one of {', '.join(METHODS)}; found {method!r}")
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {counts!r}")
+    if not isinstance(names, str | Sequence):
+        raise EstimateError(f"estimate takes a list of features; found {names!r}")
     names = [names] if isinstance(names, str) else list(names)
     array = counts.array(*names)
     if not counts.n:
@@ -480,6 +409,34 @@ def _fitted(est: Estimate, table: ProperTable) -> Estimate:
     return replace(est, fitted=table.tensor, proper=table)
 
 
+def _over_answers(feature: Feature) -> Array:
+    """From weights on a feature's axis to weights on its answers."""
+    if isinstance(feature, Choice):
+        return np.hstack([np.ones((len(feature.values), 1)), np.eye(len(feature.values))])
+    return np.array([[1.0, 0.0], [1.0, 1.0]])
+
+
+def _factors(weights: Array) -> list[Array] | None:
+    """One vector per feature whose product the weights are, if they are."""
+    largest = [int(place) for place in np.unravel_index(np.argmax(np.abs(weights)), weights.shape)]
+    top = weights[tuple(largest)]
+    if top == 0:
+        return None
+    lines = [
+        weights[tuple(slice(None) if j == k else at for j, at in enumerate(largest))] / top for k in range(weights.ndim)
+    ]
+    lines[0] = lines[0] * top
+    return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
+
+
+def _is_number(number: Any) -> bool:
+    return isinstance(number, int | float | np.integer | np.floating) and bool(np.isfinite(number))
+
+
+def _is_share(share: Any) -> bool:
+    return _is_number(share) and 0 <= share <= 1
+
+
 def _answers(feature: Feature) -> list[Any]:
     return list(feature.values) if isinstance(feature, Choice) else [False, True]
 
@@ -489,21 +446,3 @@ def _answer_rows(feature: Feature) -> Array:
     if isinstance(feature, Choice):
         return np.eye(1 + len(feature.values))[1:]
     return np.array([[1.0, -1.0], [0.0, 1.0]])
-
-
-def _margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
-    """Index 0 of all axes but these, which come in this order."""
-    kept = sorted(axes)
-    return tensor[tuple(slice(None) if axis in kept else 0 for axis in range(tensor.ndim))].transpose(
-        [kept.index(axis) for axis in axes]
-    )
-
-
-def _pairs(truth: Array, moments: Sequence[Array]) -> Array:
-    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a square matrix."""
-    tensor = truth
-    for moment in moments:
-        tensor = np.tensordot(tensor, moment, axes=([0], [2]))
-    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
-    size = prod(truth.shape)
-    return tensor.transpose(order).reshape(size, size)

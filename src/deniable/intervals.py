@@ -28,17 +28,19 @@ LEANING = 0.15  # most |rho|
 WOBBLE = 0.2  # most tau
 TAILS = 0.1  # most |delta|
 LOOSER = 3  # times as much may they be at the estimate itself
-STEPS = (
-    5  # least standard deviation of a count in steps of one, if all answers are as common; half of it at the estimate
-)
-MOST_EXACT = 1_000_000  # reports: beyond them the normal interval is as good
+STEPS = 5  # least standard deviation of a count in steps of one, all answers being as common; half at the estimate
+MOST_EXACT = 1_000_000  # reports: beyond them the normal interval takes over
 
 
 def checked_level(level: float) -> float:
     """A level of confidence between 0 and 1."""
-    if not isinstance(level, float | int) or not 0 < level < 1:
+    try:
+        number = float(level)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if isinstance(level, str) or not 0 < number < 1 - 1e-12:
         raise EstimateError(f"a level of confidence is between 0 and 1, such as 0.95; found {level!r}")
-    return float(level)
+    return number
 
 
 def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
@@ -49,7 +51,8 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
     some = np.asarray(found.variance) > 0
     stderr = np.sqrt(np.where(found.variance < 0, np.nan, found.variance))
     gamma, rho = (np.where(some, of, 0) / np.where(some, stderr, 1) ** 3 for of in (found.third, found.slope))
-    shift = -rho / 2 + (gamma - 3 * rho) * (z**2 - 1) / 6
+    bend = np.clip(gamma - 3 * rho, -1.5 / z, 1.5 / z)  # more would let ends turn back as the level rises
+    shift = -rho / 2 + bend * (z**2 - 1) / 6
     return found.mean - stderr * (shift + z), found.mean - stderr * (shift - z)
 
 
@@ -84,20 +87,35 @@ class OneColumn:
     answers: int
     population: bool
 
-    def limits(self, level: float) -> tuple[float, float, bool]:
-        """The mid-p interval of how many respondents it is true for, or n times the population's share; if trusted.
+    @property
+    def enough(self) -> bool:
+        """Whether steps of one are small, at the usual share of an answer and, half as strictly, at the estimate."""
+        usual, own = self._variance(self.n / self.answers), self._variance(self.estimate)
+        return (self.p == 0 and self.q == 1 and not self.population) or (usual >= STEPS**2 and 4 * own >= STEPS**2)
 
-        It is not trusted where steps of one are not small, or where no number of respondents explains the count.
+    @property
+    def estimate(self) -> float:
+        """How many respondents it is true for, without bias."""
+        return (self.c - self.p * self.n) / (self.q - self.p)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """The mid-p interval of how many respondents it is true for, or n times the population's share.
+
+        Where it ends at none or at all of the respondents, it goes on as the normal interval does: nothing is cut.
         """
+        from scipy.special import ndtri
+
         tail = (1 - level) / 2
-        estimate = (self.c - self.p * self.n) / (self.q - self.p)
-        smooth = self._variance(self.n / self.answers) >= STEPS**2 and self._variance(estimate) >= (STEPS / 2) ** 2
         if self.population:
             low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
-            return low, high, smooth
+            return low, high
         first, last = self._first(tail), self._first(1 - tail) - 1
-        certain = self.p == 0 and self.q == 1
-        return min(first, self.n), max(last, 0), certain or (smooth and first <= last)
+        away = float(ndtri(1 - tail)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
+        low = first if first > 0 else min(0.0, self.estimate - away)
+        high = last if last < self.n else max(float(self.n), self.estimate + away)
+        if first > last:  # no number of respondents explains so few, or so many
+            low, high = self.estimate - away, self.estimate + away
+        return float(low), float(high)
 
     def _variance(self, t: float) -> float:
         """The variance of the count, if t respondents' answers are true, or that times the population's."""
@@ -109,7 +127,16 @@ class OneColumn:
 
     def _first(self, chance: float) -> int:
         """The least t under which a larger count than c is likelier than this, or n + 1."""
-        low, high = 0, self.n + 1
+        from scipy.special import ndtri
+
+        # The normal law says where to look first.
+        guess = self.estimate + float(ndtri(chance)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
+        near = int(min(max(guess, 0.0), float(self.n)))
+        low, high, width = near, near, 2
+        while low > 0 and self._above(low) > chance:
+            low, width = max(0, low - width), 4 * width
+        while high <= self.n and not self._above(high) > chance:
+            high, width = min(self.n + 1, high + width), 4 * width
         while low < high:
             t = (low + high) // 2
             low, high = (low, t) if self._above(t) > chance else (t + 1, high)
@@ -128,7 +155,7 @@ class OneColumn:
         from scipy.special import bdtr, bdtrc
 
         low, high = 0.0, 1.0
-        while (middle := (low + high) / 2) not in (low, high):
+        while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-15:
             above = (bdtrc(self.c, self.n, middle) + 1 - (bdtr(self.c - 1, self.n, middle) if self.c else 0)) / 2
             low, high = (low, middle) if above > chance else (middle, high)
         return middle

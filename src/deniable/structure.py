@@ -94,7 +94,8 @@ class Axis:
         none = np.zeros((len(rows), 1))
         t = rows[:, :1] + np.hstack([none, rows[:, 1:]])
         w = rows[:, 1:] - rows[:, 1:].mean(axis=1, keepdims=True) if self.centred else rows[:, 1:]
-        s1, s2, s3, s4 = (np.sum(w**k, axis=1, keepdims=True) for k in (1, 2, 3, 4))
+        w2 = w * w
+        s1, s2, s3, s4 = (np.sum(power, axis=1, keepdims=True) for power in (w, w2, w2 * w, w2 * w2))
         own = np.hstack([none, w])
         c0, c1, alpha, beta = self.noise
         m2 = c0 * s2 + c1 * s1**2 + alpha * own**2 + 2 * beta * s1 * own

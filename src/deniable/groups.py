@@ -1,0 +1,191 @@
+"""Groups of respondents: their estimated truth, and how noisy it is. What an `Estimate` is a sum of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.cumulants import NOTHING, Cumulants, by_margins, by_table, cumulants
+from deniable.errors import EstimateError
+from deniable.intervals import MOST_EXACT, OneColumn, trusted
+from deniable.structure import Array, Axis, along, contract, flat, shear
+
+SUBJECTS = ("respondents", "population")
+FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
+WIDEST = 0.5  # standard error of a proportion: beyond it, the interval would say nothing
+SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Respondents of one plan: how many, their estimated truth, and the axes that say how noisy it is."""
+
+    n: int
+    axes: tuple[Axis, ...]
+    truth: Array
+
+    subjects = SUBJECTS
+
+    def project(self, axes: Sequence[int]) -> "Group":
+        """Fewer features, in this order."""
+        return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes))
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
+        """Of two weighted sums whose weights are products, one vector per feature."""
+        pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
+        moment = contract(self.truth, [g for g, _ in pairs])
+        if population:
+            return moment - contract(self.truth, left) * contract(self.truth, right) / self.n
+        return moment - contract(self.truth, [u for _, u in pairs])
+
+    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """Of all combinations of rows of weights, one matrix of rows per feature."""
+        return cumulants(self.n, self.axes, rows, by_table(self.truth), population=population)
+
+    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """The same if all answers were independent, with the same margins."""
+        return cumulants(self.n, self.axes, rows, by_margins(self.truth, len(self.axes)), population=population)
+
+    def column(self, weights: Sequence[Array], *, population: bool) -> OneColumn | None:
+        """The exact law of an answer to one feature, if its estimate is that of one evidence column."""
+        looked_at = [(k, w) for k, w in enumerate(weights) if w[1:].any()]
+        if len(looked_at) != 1 or self.n > MOST_EXACT:
+            return None
+        ((k, w),) = looked_at
+        axis = self.axes[k]
+        if axis.centred and not axis.exclusive:
+            return None  # its estimate draws on all columns
+        place = int(np.argmax(np.abs(w[1:]))) + 1
+        true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]
+        c = round(axis.p * self.n + axis.d * float(true))
+        answers = max(2, axis.m)
+        if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
+            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, answers, population)
+        return OneColumn(c, self.n, axis.p, axis.p + axis.d, answers, population)
+
+    def own_variances(self, *, population: bool) -> Array:
+        """Of every entry of the truth: for flags alone, one transform in place."""
+        if not all(axis.m == 1 for axis in self.axes):
+            units = [np.eye(size) for size in self.truth.shape]
+            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
+            moment = along(self.truth, [g for g, _ in squares])
+            return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
+        moment = shear(self.axes, self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
+        moment -= self.truth**2 / self.n if population else self.truth
+        return moment
+
+    def raw_variances(self, *, population: bool) -> Array:
+        """The same, before anything was known."""
+        return self.own_variances(population=population)
+
+    def dense(self, *, population: bool) -> Array:
+        """The covariance of all entries of the truth, in C order."""
+        moments = [axis.seconds() for axis in self.axes]
+        covariance = _pairs(self.truth, [g for g, _ in moments])
+        if population:
+            entries = self.truth.reshape(-1)
+            return covariance - np.outer(entries, entries) / self.n
+        return covariance - _pairs(self.truth, [u for _, u in moments])
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGroup:
+    """Respondents whose estimate has no product form. It answers as `Group` does, about what it has matrices for.
+
+    It was made from the groups `before`, by conditioning or by maximum likelihood. In the latter, entries outside the
+    `support` are zero on the edge of what can be, and their variance is not known.
+    """
+
+    n: int
+    truth: Array
+    matrices: Mapping[str, Array]
+    before: tuple["Group | DenseGroup", ...]
+    support: Array | None = None
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it can be about."""
+        return tuple(self.matrices) or SUBJECTS
+
+    def project(self, axes: Sequence[int]) -> "DenseGroup":
+        places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
+        matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
+        before = tuple(group.project(axes) for group in self.before)
+        support = None if self.support is None else margin(self.support, axes)
+        return DenseGroup(self.n, margin(self.truth, axes), matrices, before, support)
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
+        return float(flat(left) @ self.dense(population=population) @ flat(right))
+
+    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """Those of a normal law: its own higher ones cannot be had in closed form."""
+        mean = along(self.truth, rows)
+        variance = np.full(mean.shape, np.nan)
+        if self.matrices:
+            weights = flat(rows)
+            every = np.einsum("ij,jk,ik->i", weights, self.dense(population=population), weights, optimize=True)
+            inside = True if self.support is None else along(self.support, rows) > 0
+            variance = np.where(inside, every.reshape(mean.shape), np.nan)
+        return Cumulants.normal(mean, variance)
+
+    def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
+        return None
+
+    def own_variances(self, *, population: bool) -> Array:
+        return np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
+
+    def raw_variances(self, *, population: bool) -> Array:
+        return np.asarray(sum(group.raw_variances(population=population) for group in self.before))
+
+    def dense(self, *, population: bool) -> Array:
+        if not self.matrices:
+            raise EstimateError("there is no covariance of so many cells; ask for fewer features")
+        return self.matrices["population" if population else "respondents"]
+
+
+Groups = Sequence[Group | DenseGroup]
+
+
+def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[Cumulants, npt.NDArray[np.bool_]]:
+    """Cumulants of the sum of groups for all combinations of rows of weights, and which intervals are to be trusted.
+
+    What was conditioned, or found by maximum likelihood, is trusted where that which it was made from is.
+    """
+    n = sum(group.n for group in groups)
+    found = sum((group.cumulants(rows, population=population) for group in groups), start=NOTHING)
+    products = [group for group in groups if isinstance(group, Group)]
+    others = [group for group in groups if isinstance(group, DenseGroup)]
+    enough = (found.variance > 0) & (found.variance <= (WIDEST * n) ** 2)
+    enough &= not population or min(group.n for group in groups) >= FEWEST
+    if products:
+        own = sum((group.cumulants(rows, population=population) for group in products), start=NOTHING)
+        independent = sum((group.independent(rows, population=population) for group in products), start=NOTHING)
+        enough &= trusted(own, independent)
+    for other in others:
+        enough &= judge(other.before, rows, population=population)[1]
+    known = reduce(np.logical_and.outer, [~matrix[:, 1:].any(axis=1) for matrix in rows])  # how many there are
+    if all(other.support is None for other in others) and not (products and population):
+        known = known | (np.abs(found.variance) <= SLACK * n)  # nothing was randomized, or it was given
+    return replace(found, variance=np.where(known, 0.0, found.variance)), np.asarray(enough | known)
+
+
+def margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
+    """Index 0 of all axes but these, which come in this order."""
+    kept = sorted(axes)
+    return tensor[tuple(slice(None) if axis in kept else 0 for axis in range(tensor.ndim))].transpose(
+        [kept.index(axis) for axis in axes]
+    )
+
+
+def _pairs(truth: Array, moments: Sequence[Array]) -> Array:
+    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a square matrix."""
+    tensor = truth
+    for moment in moments:
+        tensor = np.tensordot(tensor, moment, axes=([0], [2]))
+    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
+    size = prod(truth.shape)
+    return tensor.transpose(order).reshape(size, size)

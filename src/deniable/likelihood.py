@@ -1,0 +1,314 @@
+"""Maximum likelihood on distinct patterns of evidence, to a stated gap, never on one row per report.
+
+With h the shares of the patterns that reports show, and L the probability of each pattern for each combination of
+answers (a product over features), the table of shares t maximises sum_j h_j log (L t)_j. At the maximum the gradient
+g = L' (h / L t) is 1 where t > 0 and at most 1 elsewhere; everywhere, the likelihood per report is at most max g - 1
+below its maximum, which is the gap.
+
+Newton's method with the exact curvature takes a handful of steps, each a quadratic program (`quadratic`); tables that
+are too large for it take expectation maximization, t <- t g, with accelerated steps (SQUAREM of Varadhan and Roland).
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.counting import count
+from deniable.errors import EstimateError
+from deniable.estimates import Estimate, estimate
+from deniable.evidence import gather
+from deniable.feasible import margins
+from deniable.groups import DenseGroup
+from deniable.perturb import bucket
+from deniable.protocols import LocalHashing, Protocol
+from deniable.quadratic import least
+from deniable.reports import Reports
+from deniable.structure import Array, Axis, along, flat
+
+GAP = 1e-9  # in log-likelihood per report, by Newton's method
+WIDE_GAP = 1e-7  # the same, by accelerated expectation maximization
+MOST_NEWTON = 1_000  # cells
+MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor
+GROUP = 64  # patterns of several small features that are taken as one
+MOST_CELLS = 1 << 20
+MOST_STEPS = 20_000
+
+Codes = npt.NDArray[np.int64]
+
+
+# -- patterns ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """All combinations of the features' patterns, as a dense tensor of shares."""
+
+    shares: Array
+    channels: tuple[Array, ...]  # of each feature, patterns by answers
+
+    @property
+    def h(self) -> Array:
+        """The share of reports that show each pattern."""
+        return self.shares.reshape(-1)
+
+    @cached_property
+    def grouped(self) -> list[Array]:
+        """The channels of neighbouring small features as one, so that there are few and large products."""
+        groups: list[list[Array]] = [[]]
+        for channel in self.channels:
+            if prod(map(len, groups[-1])) * len(channel) > GROUP:
+                groups.append([])
+            groups[-1].append(channel)
+        return [flat(group) for group in groups if group]
+
+    def forth(self, t: Array) -> Array:
+        """L t: how likely each pattern is."""
+        return along(t.reshape([channel.shape[1] for channel in self.grouped]), self.grouped).reshape(-1)
+
+    def back(self, w: Array) -> Array:
+        """L' w, over cells."""
+        return self._along(w, [channel.T for channel in self.grouped])
+
+    def curvature(self, w: Array) -> Array:
+        """L' diag(w) L, cells by cells."""
+        return _square(
+            along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels]), self.channels
+        )
+
+    def _along(self, w: Array, matrices: list[Array]) -> Array:
+        return along(w.reshape([matrix.shape[1] for matrix in matrices]), matrices).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Only the combinations that were seen, sorted, as a tree: features are taken one after the other.
+
+    `patterns[k]` is the k-th feature's pattern at each node of depth k + 1, and `parents[k]` the node it hangs on.
+    """
+
+    h: Array
+    channels: tuple[Array, ...]
+    patterns: tuple[Codes, ...]
+    parents: tuple[Codes, ...]
+
+    def forth(self, t: Array) -> Array:
+        """L t: how likely each pattern is."""
+        nodes = t.reshape(1, -1)
+        for channel, pattern, parent in zip(self.channels, self.patterns, self.parents, strict=True):
+            split = nodes.reshape(len(nodes), channel.shape[1], -1)[parent]
+            nodes = np.einsum("jm,jmr->jr", channel[pattern], split)
+        return nodes.reshape(-1)
+
+    def back(self, w: Array) -> Array:
+        """L' w, over cells."""
+        return self._back(w, self.channels).reshape(-1)
+
+    def curvature(self, w: Array) -> Array:
+        """L' diag(w) L, cells by cells."""
+        squared = [_pairs(channel) for channel in self.channels]
+        return _square(self._back(w, squared).reshape([channel.shape[1] for channel in squared]), self.channels)
+
+    def _back(self, w: Array, channels: Sequence[Array]) -> Array:
+        nodes = w.reshape(-1, 1)
+        for channel, pattern, parent in reversed(list(zip(channels, self.patterns, self.parents, strict=True))):
+            spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
+            nodes = np.add.reduceat(spread, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
+        return nodes
+
+
+def _pairs(channel: Array) -> Array:
+    """Products of a channel's columns, two by two."""
+    return (channel[:, :, None] * channel[:, None, :]).reshape(len(channel), -1)
+
+
+def _square(tensor: Array, channels: Sequence[Array]) -> Array:
+    """From axes of pairs of answers to a matrix of cells by cells."""
+    levels = [channel.shape[1] for channel in channels]
+    tensor = tensor.reshape([m for level in levels for m in (level, level)])
+    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
+    return tensor.transpose(order).reshape(prod(levels), prod(levels))
+
+
+def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
+    """The distinct patterns of evidence that reports show of some features."""
+    shown = gather(reports.plan, reports.table, names, 0)
+    codes, channels = zip(*(_feature(reports.plan[name], shown[name], len(reports)) for name in names), strict=True)
+    sizes = [len(channel) for channel in channels]
+    if prod(sizes) <= MOST_GRID:
+        joint = np.ravel_multi_index(codes, sizes)
+        shares = np.bincount(joint, minlength=prod(sizes)) / len(reports)
+        return Grid(shares.reshape(sizes), channels)
+    rows, times = np.unique(np.column_stack(codes), axis=0, return_counts=True)
+    new = np.cumsum(np.diff(rows, axis=0, prepend=-1) != 0, axis=1) > 0  # where a prefix of each length begins
+    nodes = np.cumsum(new, axis=0) - 1
+    above = np.column_stack([np.zeros(len(rows), np.int64), nodes[:, :-1]])
+    starts = [np.flatnonzero(column) for column in new.T]
+    patterns = tuple(rows[start, k] for k, start in enumerate(starts))
+    parents = tuple(above[start, k] for k, start in enumerate(starts))
+    return Tree(times / len(reports), channels, patterns, parents)
+
+
+def _feature(protocol: Protocol, shown: Any, reports: int) -> tuple[Codes, Array]:
+    """The pattern that each report shows of a feature, and how likely each pattern is for each answer."""
+    match shown:
+        case list():
+            bits = np.array([np.unpackbits(packed, count=reports, bitorder="little") for packed in shown])
+        case (seeds, buckets) if isinstance(protocol, LocalHashing):
+            values = range(protocol.columns)
+            bits = np.array([bucket(seeds, np.full(reports, v), protocol.buckets) == buckets for v in values])
+        case codes:
+            return np.asarray(codes, np.int64), protocol.likelihood(np.eye(protocol.columns))
+    if len(bits) == 1:
+        return bits[0].astype(np.int64), protocol.likelihood([[0], [1]])
+    packed = np.packbits(bits, axis=0).T
+    rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+    _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
+    return codes.astype(np.int64), protocol.likelihood(bits[:, first].T)
+
+
+# -- climbing ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A table of shares on the way up: its log-likelihood per report, gradient, gap, and how likely each pattern is."""
+
+    t: Array
+    f: Array
+    likelihood: float
+    gradient: Array
+
+    @property
+    def gap(self) -> float:
+        """How far below the maximum the log-likelihood per report can be."""
+        return float(self.gradient.max()) - 1
+
+
+def state(seen: Grid | Tree, t: Array) -> State:
+    """What there is to know of a table of shares."""
+    f = seen.forth(t)
+    some = seen.h > 0
+    ratio = np.divide(seen.h, f, out=np.zeros_like(f), where=some)
+    return State(t, f, float(seen.h[some] @ np.log(f[some])), seen.back(ratio))
+
+
+def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
+    """Steps to the maximum of a quadratic model over proper tables, shortened until the likelihood rises."""
+    now = state(seen, t)
+    one = np.ones((1, len(t)))
+    while True:
+        yield now
+        H = seen.curvature(np.divide(seen.h, now.f**2, out=np.zeros_like(now.f), where=seen.h > 0))
+        H[np.diag_indices(len(t))] += 1e-10 * np.trace(H) / len(t)  # patterns may be fewer than cells
+        aim = least(H, now.gradient + H @ now.t, one, np.ones(1), now.t).x
+        now = _rising(seen, now, aim - now.t)
+
+
+def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
+    """A step in a direction that raises the likelihood, half as long as often as it takes."""
+    length, gain = 1.0, float(now.gradient @ direction)
+    while length > 1e-12:
+        t = np.maximum(now.t + length * direction, 0)
+        following = state(seen, t / t.sum())
+        if following.likelihood >= now.likelihood + 1e-4 * length * gain:
+            return following
+        length /= 2
+    return now
+
+
+def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
+    """t <- t g: the likelihood never falls."""
+    while True:
+        now = state(seen, t)
+        yield now
+        t = now.t * now.gradient
+
+
+def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
+    """Two steps of expectation maximization, and one along the parabola through them if that is higher still."""
+    now = state(seen, t)
+    while True:
+        yield now
+        first = state(seen, now.t * now.gradient)
+        second = state(seen, first.t * first.gradient)
+        once = first.t - now.t
+        bend = second.t - first.t - once
+        length = max(1.0, float(np.linalg.norm(once) / max(float(np.linalg.norm(bend)), 1e-300)))
+        far = now.t + 2 * length * once + length**2 * bend
+        tried = np.where(far > 0, far, second.t / 2)  # what would turn negative goes half way down instead
+        jumped = state(seen, tried / tried.sum())
+        now = jumped if jumped.likelihood > second.likelihood else second
+
+
+def climb(steps: Iterator[State], gap: float) -> State:
+    """Go on until the gap is closed, or nothing more is gained."""
+    now = next(steps)
+    for following in islice(steps, MOST_STEPS):
+        if now.gap <= gap or following is now:
+            break
+        now = following
+    return now
+
+
+# -- the estimate -----------------------------------------------------------------------------------------------------
+
+
+def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "feasible") -> Estimate:
+    """The table of these features under which the reports are likeliest: a proper table, with its covariance.
+
+    The climb starts from the "feasible" table or from the "uniform" one, and ends at the same. Up to a thousand cells
+    the covariance is that of the observed information on the cells that are not zero; of larger tables, up to a million
+    cells, there is only the mean. If the maximum is not reached, a warning says how far below it may be.
+    """
+    names = [names] if isinstance(names, str) else list(names)
+    if not isinstance(reports, Reports):
+        raise EstimateError(f"maximum likelihood needs the reports themselves; found {type(reports).__name__}")
+    if start not in ("feasible", "uniform"):
+        raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')
+    if not len(reports):
+        raise EstimateError("there are no reports to estimate from")
+    levels = [reports.plan.schema[name].levels for name in names]
+    if prod(levels) > MOST_CELLS:
+        raise EstimateError(
+            f"maximum likelihood may have {MOST_CELLS:,} cells; these features have {prod(levels):,}. Ask for fewer"
+        )
+    counts = count(reports, names)
+    before, seen, cells = estimate(counts, names), patterns_of(reports, names), prod(levels)
+    small = cells <= MOST_NEWTON
+    t = np.full(cells, 1 / cells)
+    if small and start == "feasible":
+        proper = estimate(counts, names, method="feasible").proper
+        t = t if proper is None else 0.9 * proper.shares.reshape(-1) + 0.1 * t
+    found = climb((newton if small else accelerated)(seen, t), GAP if small else WIDE_GAP)
+    if found.gap > (GAP if small else WIDE_GAP):
+        warnings.warn(
+            f"maximum likelihood stopped with its logarithm up to {found.gap * len(reports):.2g} below the maximum",
+            stacklevel=2,
+        )
+    up = [margins(Axis.of(reports.plan[name], centred=False)) for name in names]
+    tensor, support = (
+        along(cells.reshape(levels), up) for cells in (len(reports) * found.t, (found.t > 0).astype(float))
+    )
+    matrices = _information(seen, found, flat(up), len(reports)) if small else {}
+    group = DenseGroup(len(reports), tensor, matrices, before.groups, support)
+    return Estimate(before.features, (group,), "maximum likelihood", fitted=tensor)
+
+
+def _information(seen: Grid | Tree, found: State, up: Array, reports: int) -> dict[str, Array]:
+    """Covariances from the observed information on the cells that are not zero, of all entries with margins.
+
+    About the population it is N (H^-1 - t t'), as H t = 1; for the respondents the sampling, N (diag t - t t'), is off.
+    """
+    free = found.t > 0
+    H = seen.curvature(np.divide(seen.h, found.f**2, out=np.zeros_like(found.f), where=seen.h > 0))[np.ix_(free, free)]
+    H[np.diag_indices(len(H))] += 1e-12 * np.trace(H) / len(H)
+    t, inverse, up = found.t[free], np.linalg.inv(H), up[:, free]
+    own = {"population": inverse - np.outer(t, t), "respondents": inverse - np.diag(t)}
+    return {subject: reports * up @ matrix @ up.T for subject, matrix in own.items()}
