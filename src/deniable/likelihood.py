@@ -39,6 +39,7 @@ MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor
 GROUP = 64  # patterns of several small features that are taken as one
 MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
+ROUNDING = 1e-14  # of a likelihood
 
 Codes = npt.NDArray[np.int64]
 
@@ -217,7 +218,7 @@ def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
     while length > 1e-12:
         t = np.maximum(now.t + length * direction, 0)
         following = state(seen, t / t.sum())
-        if following.likelihood >= now.likelihood + 1e-4 * length * gain:
+        if following.likelihood >= now.likelihood + 1e-4 * length * gain - ROUNDING * abs(now.likelihood):
             return following
         length /= 2
     return now
