@@ -12,7 +12,6 @@ then at the table that was found.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 
 import numpy as np
@@ -24,10 +23,11 @@ from deniable.quadratic import least
 from deniable.structure import Array, Axis, along, flat
 
 MOST_CELLS = 10_000
-ROUNDS = 2  # of evaluating the metric: a third one moves nothing that matters
+ROUNDS = 1  # of evaluating the metric at the table found: a second one moves nothing that matters
 SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
 EXACT = 1e-9  # shares: what is known must hold to this
 
+Rows = npt.NDArray[np.intp]
 Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
 
 
@@ -54,25 +54,49 @@ class ProperTable:
 
 def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequence[Equality] = ()) -> ProperTable:
     """The proper table closest to an unbiased tensor, of those for which the equalities hold."""
-    from scipy.linalg import cho_factor, cho_solve
-
     levels = [max(2, axis.m) for axis in axes]
     cells = prod(levels)
     kept = [_entries(axis) for axis in axes]
     _check_size(cells, prod(map(len, kept)))
-    mu = unbiased[np.ix_(*kept)].reshape(-1) / n
-    up = flat([margins(axis)[rows] for axis, rows in zip(axes, kept, strict=True)])
+    mu = unbiased[np.ix_(*kept)] / n
     A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
     a = np.array([1.0, *(value for _, _, value in equalities)])
-    shares, at, gap = _start(A, a, equalities), _independent(axes, unbiased), 0.0
+    quadratic = _at_independence(n, axes, kept, mu, _margin_shares(axes, unbiased))
+    found = least(*quadratic, A, a, _start(A, a, equalities))
     for _ in range(ROUNDS):
-        moments = _second_moments(axes, kept, (n * at + SPREAD / cells) / (n + SPREAD))
-        weighted = cho_solve(cho_factor(moments, overwrite_a=True), np.column_stack([up, mu]), overwrite_b=True)
-        H = up.T @ weighted[:, :-1]
-        found = least((H + H.T) / 2, up.T @ weighted[:, -1], A, a, shares)
-        shares, gap = found.x / found.x.sum(), 2 * n * found.gap
-        at = shares.reshape(levels)
-    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), at, gap)
+        shares = found.x / found.x.sum()
+        quadratic = _at_table(n, axes, kept, mu, shares.reshape(levels))
+        found = least(*quadratic, A, a, shares)
+    shares = found.x / found.x.sum()
+    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), shares.reshape(levels), 2 * n * found.gap)
+
+
+def _at_table(n: int, axes: Sequence[Axis], kept: Sequence[Rows], mu: Array, shares: Array) -> tuple[Array, Array]:
+    """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares."""
+    root, up = _whitened(n, axes, kept, shares)
+    return up.T @ up, up.T @ _solved(root, mu.reshape(-1))
+
+
+def _at_independence(
+    n: int, axes: Sequence[Axis], kept: Sequence[Rows], mu: Array, shares: Sequence[Array]
+) -> tuple[Array, Array]:
+    """The same at the table of independent answers with these shares, where it is a product over features."""
+    parts = [_whitened(n, [axis], [rows], own) for axis, rows, own in zip(axes, kept, shares, strict=True)]
+    weights = [_solved(root, np.eye(len(root))).T @ up for root, up in parts]
+    return flat([up.T @ up for _, up in parts]), along(mu, [weighted.T for weighted in weights]).reshape(-1)
+
+
+def _whitened(n: int, axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> tuple[Array, Array]:
+    """The Cholesky root R of M = R R', and R^-1 U: the metric is that of R^-1 times the residual."""
+    moments = _second_moments(axes, kept, (n * shares + SPREAD / shares.size) / (n + SPREAD))
+    root = np.asarray(np.linalg.cholesky(moments), np.float64)
+    return root, _solved(root, flat([margins(axis)[rows] for axis, rows in zip(axes, kept, strict=True)]))
+
+
+def _solved(root: Array, right: Array) -> Array:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
 
 
 def margins(axis: Axis) -> Array:
@@ -82,7 +106,7 @@ def margins(axis: Axis) -> Array:
     return np.vstack([np.ones(axis.m), np.eye(axis.m)])
 
 
-def _entries(axis: Axis) -> npt.NDArray[np.intp]:
+def _entries(axis: Axis) -> Rows:
     """The entries that no others tell: where bits exclude each other, the margin is their sum."""
     return np.arange(1 if axis.exclusive else 0, 1 + axis.m)
 
@@ -113,18 +137,18 @@ def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
     return x
 
 
-def _independent(axes: Sequence[Axis], unbiased: Array) -> Array:
-    """Shares of independent answers, from margins that are made proper."""
+def _margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
+    """The shares of each feature's answers, made proper."""
     parts = []
     for k, axis in enumerate(axes):
         margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
         margin = margin[1:] if axis.m > 1 else np.array([margin[0] - margin[1], margin[1]])
         positive = np.maximum(margin, 0)
         parts.append(positive / positive.sum() if positive.any() else np.full(len(margin), 1 / len(margin)))
-    return reduce(np.multiply.outer, parts)
+    return parts
 
 
-def _second_moments(axes: Sequence[Axis], kept: Sequence[npt.NDArray[np.intp]], shares: Array) -> Array:
+def _second_moments(axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> Array:
     """E[z z'] of one report, for the entries that are kept, at a table of shares."""
     tensor = along(shares, [margins(axis) for axis in axes])
     for axis, rows in zip(axes, kept, strict=True):

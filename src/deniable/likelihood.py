@@ -37,6 +37,7 @@ WIDE_GAP = 1e-7  # the same, by accelerated expectation maximization
 MOST_NEWTON = 1_000  # cells
 MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor
 GROUP = 64  # patterns of several small features that are taken as one
+WHOLE = 256  # patterns of all features, if there are no more
 MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
 ROUNDING = 1e-14  # of a likelihood
@@ -54,37 +55,40 @@ class Grid:
     shares: Array
     channels: tuple[Array, ...]  # of each feature, patterns by answers
 
-    @property
+    @cached_property
     def h(self) -> Array:
         """The share of reports that show each pattern."""
         return self.shares.reshape(-1)
 
     @cached_property
+    def some(self) -> npt.NDArray[np.bool_]:
+        """Which patterns were seen."""
+        return self.h > 0
+
+    @cached_property
     def grouped(self) -> list[Array]:
         """The channels of neighbouring small features as one, so that there are few and large products."""
         groups: list[list[Array]] = [[]]
+        most = WHOLE if self.shares.size <= WHOLE else GROUP
         for channel in self.channels:
-            if prod(map(len, groups[-1])) * len(channel) > GROUP:
+            if prod(map(len, groups[-1])) * len(channel) > most:
                 groups.append([])
             groups[-1].append(channel)
         return [flat(group) for group in groups if group]
 
     def forth(self, t: Array) -> Array:
         """L t: how likely each pattern is."""
-        return along(t.reshape([channel.shape[1] for channel in self.grouped]), self.grouped).reshape(-1)
+        return _along(t, self.grouped)
 
     def back(self, w: Array) -> Array:
         """L' w, over cells."""
-        return self._along(w, [channel.T for channel in self.grouped])
+        return _along(w, [channel.T for channel in self.grouped])
 
     def curvature(self, w: Array) -> Array:
         """L' diag(w) L, cells by cells."""
         return _square(
             along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels]), self.channels
         )
-
-    def _along(self, w: Array, matrices: list[Array]) -> Array:
-        return along(w.reshape([matrix.shape[1] for matrix in matrices]), matrices).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,8 @@ class Tree:
     channels: tuple[Array, ...]
     patterns: tuple[Codes, ...]
     parents: tuple[Codes, ...]
+
+    some = True  # all of them were seen
 
     def forth(self, t: Array) -> Array:
         """L t: how likely each pattern is."""
@@ -122,6 +128,13 @@ class Tree:
             spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
             nodes = np.add.reduceat(spread, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
         return nodes
+
+
+def _along(line: Array, matrices: list[Array]) -> Array:
+    """One matrix along each axis of a tensor, from flat to flat."""
+    if len(matrices) == 1:
+        return np.asarray(matrices[0] @ line)
+    return along(line.reshape([matrix.shape[1] for matrix in matrices]), matrices).reshape(-1)
 
 
 def _pairs(channel: Array) -> Array:
@@ -179,11 +192,11 @@ def _feature(protocol: Protocol, shown: Any, reports: int) -> tuple[Codes, Array
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A table of shares on the way up: its log-likelihood per report, gradient, gap, and how likely each pattern is."""
+    """A table of shares on the way up: the patterns seen, how likely each of them is, and the gradient."""
 
+    seen: Grid | Tree
     t: Array
     f: Array
-    likelihood: float
     gradient: Array
 
     @property
@@ -191,13 +204,20 @@ class State:
         """How far below the maximum the log-likelihood per report can be."""
         return float(self.gradient.max()) - 1
 
+    @cached_property
+    def likelihood(self) -> float:
+        """The logarithm of the likelihood, per report."""
+        return float(self.seen.h @ np.log(self.f, out=np.zeros_like(self.f), where=self.seen.some))
+
+    def curvature(self) -> Array:
+        """The second derivatives, with their sign turned."""
+        return self.seen.curvature(np.divide(self.seen.h, self.f**2, out=np.zeros_like(self.f), where=self.seen.some))
+
 
 def state(seen: Grid | Tree, t: Array) -> State:
     """What there is to know of a table of shares."""
     f = seen.forth(t)
-    some = seen.h > 0
-    ratio = np.divide(seen.h, f, out=np.zeros_like(f), where=some)
-    return State(t, f, float(seen.h[some] @ np.log(f[some])), seen.back(ratio))
+    return State(seen, t, f, seen.back(np.divide(seen.h, f, out=np.zeros_like(f), where=seen.some)))
 
 
 def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
@@ -206,7 +226,7 @@ def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
     one = np.ones((1, len(t)))
     while True:
         yield now
-        H = seen.curvature(np.divide(seen.h, now.f**2, out=np.zeros_like(now.f), where=seen.h > 0))
+        H = now.curvature()
         H[np.diag_indices(len(t))] += 1e-10 * np.trace(H) / len(t)  # patterns may be fewer than cells
         aim = least(H, now.gradient + H @ now.t, one, np.ones(1), now.t).x
         now = _rising(seen, now, aim - now.t)
@@ -297,18 +317,18 @@ def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "
     tensor, support = (
         along(cells.reshape(levels), up) for cells in (len(reports) * found.t, (found.t > 0).astype(float))
     )
-    matrices = _information(seen, found, flat(up), len(reports)) if small else {}
+    matrices = _information(found, flat(up), len(reports)) if small else {}
     group = DenseGroup(len(reports), tensor, matrices, before.groups, support)
     return Estimate(before.features, (group,), "maximum likelihood", fitted=tensor)
 
 
-def _information(seen: Grid | Tree, found: State, up: Array, reports: int) -> dict[str, Array]:
+def _information(found: State, up: Array, reports: int) -> dict[str, Array]:
     """Covariances from the observed information on the cells that are not zero, of all entries with margins.
 
     About the population it is N (H^-1 - t t'), as H t = 1; for the respondents the sampling, N (diag t - t t'), is off.
     """
     free = found.t > 0
-    H = seen.curvature(np.divide(seen.h, found.f**2, out=np.zeros_like(found.f), where=seen.h > 0))[np.ix_(free, free)]
+    H = found.curvature()[np.ix_(free, free)]
     H[np.diag_indices(len(H))] += 1e-12 * np.trace(H) / len(H)
     t, inverse, up = found.t[free], np.linalg.inv(H), up[:, free]
     own = {"population": inverse - np.outer(t, t), "respondents": inverse - np.diag(t)}

@@ -26,7 +26,7 @@ class Solution:
 
 def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
     """Minimise x'Hx / 2 - b'x over x >= 0 with A x = a, from a start that fits. H must be positive definite."""
-    x, free = start.copy(), np.ones(len(start), bool)
+    x, free = start.copy(), start > 0
     size = np.abs(b).max() + np.abs(H @ x).max()
     together = True
     for _ in range(MOST_ROUNDS):
