@@ -23,6 +23,7 @@ from deniable.feasible import Equality, ProperTable, margins, proper_table
 from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, judge, margin
 from deniable.intervals import OneColumn, checked_level, limits
 from deniable.planes import physical_memory
+from deniable.posterior import Posterior, check_convergence, truncated_normal
 from deniable.schema import Choice, Feature
 from deniable.structure import Array, Axis, along, contract, flat, invert
 
@@ -337,6 +338,21 @@ class Estimate:
             self, groups=self.groups + other.groups, method=method, conditions=self.conditions + other.conditions,
             fitted=fitted, proper=None,
         )  # fmt: skip
+
+    def posterior(self, *, draws: int = 1000, rng: np.random.Generator | None = None) -> Posterior:
+        """Draws of proper tables about the population: the normal law of the counts with a flat prior over tables.
+
+        Chains that have not mixed are warned about.
+        """
+        if self.proper is None:
+            raise EstimateError('draws need a proper table that was not projected or added: method="feasible"')
+        H, b = self.proper.misfit()
+        n = self.proper.n
+        shares, convergence = truncated_normal(
+            n * H, n * b, *self.proper.equations(), int(draws), np.random.default_rng() if rng is None else rng
+        )
+        check_convergence(convergence)
+        return Posterior(self.names, tuple(product(*map(_answers, self.features))), shares, convergence)
 
     def sample(self, n: int, rng: np.random.Generator) -> Any:
         """Synthetic records, drawn from a proper table: an Arrow table with a column for each feature."""

@@ -47,6 +47,16 @@ class ProperTable:
         """The table with its margins, in respondents."""
         return self.n * along(self.shares, [margins(axis) for axis in self.axes])
 
+    def equations(self) -> tuple[Array, Array]:
+        """A and a of all that is known, A t = a, beginning with the sum."""
+        A = np.array([np.ones(self.shares.size), *(weights.reshape(-1) for _, weights, _ in self.equalities)])
+        return A, np.array([1.0, *(value for _, _, value in self.equalities)])
+
+    def misfit(self) -> tuple[Array, Array]:
+        """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
+        kept = [_entries(axis) for axis in self.axes]
+        return _at_table(self.n, self.axes, kept, self.unbiased[np.ix_(*kept)] / self.n, self.shares)
+
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
         """The table fitted again with more known about it."""
         return proper_table(self.n, self.axes, self.unbiased, (*self.equalities, *equalities))

@@ -33,7 +33,7 @@ from deniable.reports import Reports
 from deniable.structure import Array, Axis, along, flat
 
 GAP = 1e-9  # in log-likelihood per report, by Newton's method
-WIDE_GAP = 1e-7  # the same, by accelerated expectation maximization
+WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
 MOST_NEWTON = 1_000  # cells
 MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor
 GROUP = 64  # patterns of several small features that are taken as one
