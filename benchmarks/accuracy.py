@@ -33,6 +33,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (10_000, 100_000)
 SURVEYS = 200
 FEWER = 20  # surveys in which expectation maximization is stopped early: it takes long
+DRAWS = 400  # of proper tables, in each survey
 METHODS = ("unbiased", "consistent", "feasible", "likelihood", "EM 300", "Euclidean")
 
 
@@ -145,6 +146,28 @@ def measure(setting: Setting) -> Result:
     return Result(setting, ours, {size: tuple(pair) for size, pair in held.items()}, dict(cells))  # type: ignore[misc]
 
 
+def beliefs(setting: Setting) -> dict[str, list[int]]:
+    """How often the population's share is in the cut interval, and in the shortest one of draws, by size of cell."""
+    rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
+    plan = plan_for(setting)
+    held: dict[str, list[int]] = {}
+    people = np.zeros([max(2, protocol.columns) for protocol in plan.protocols])
+    np.add.at(people, tuple(rows_of(setting.table)[:, setting.columns].T), 1)
+    truth = (people / people.sum()).reshape(-1)
+    for _ in range(SURVEYS):
+        est = dn.estimate(survey(setting, plan, rng)[1], plan.schema.names, method="feasible").about("population")
+        cut, drawn = est.table(), est.posterior(draws=DRAWS, rng=rng).table()
+        inside = [
+            (table["low"].to_numpy() - 1e-12 <= truth) & (truth <= table["high"].to_numpy() + 1e-12)
+            for table in (cut, drawn)
+        ]
+        for place, true in enumerate(truth):
+            answered = not np.isnan(cut["low"][place].as_py())
+            for k, one in enumerate((1, answered, answered and inside[0][place], inside[1][place])):
+                held.setdefault(size_of(true), [0] * 4)[k] += int(one)
+    return held
+
+
 def settings() -> list[Setting]:
     found = []
     for table, sets in SETS.items():
@@ -221,6 +244,17 @@ def run() -> None:
         held, answered = (sum(one.held.get(size, (0, 0))[k] for one in found) for k in (0, 1))
         cells = sum(one.cells.get(size, 0) for one in found)
         print(f"  {size:32} {cells:12,} {answered / max(cells, 1):10.1%} {held / max(answered, 1):10.1%}")
+    with ProcessPoolExecutor(initializer=_alone) as pool:
+        both = list(pool.map(beliefs, [Setting("adult", (8, 9, 14), kind, 1.0, 10_000) for kind in ("GRR", "OUE")]))
+    print(
+        "\n  the same about the population, adult 8, 9, 14 at epsilon 1; and the shortest intervals of posterior draws"
+    )
+    for size in ("empty", "small, below 1 %", "large"):
+        cells, answered, cut, drawn = (sum(held.get(size, [0] * 4)[k] for held in both) for k in range(4))
+        if cells:
+            print(
+                f"  {size:32} {cells:12,} {answered / cells:10.1%} {cut / max(answered, 1):10.1%} {drawn / cells:10.1%}"
+            )
 
 
 def _ratios(one: Result) -> list[float]:

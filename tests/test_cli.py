@@ -328,3 +328,22 @@ def test_every_public_name_resolves() -> None:
         assert name in dir(dn)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = dn.nothing
+
+
+def test_long_climbs_tell_how_far_they_are() -> None:
+    """On a terminal alone, and nothing is left of it."""
+    read, write = os.openpty()
+    code = """
+import time
+from deniable import progress
+progress.EVERY = 0
+print(list(progress.told(range(3), lambda k: f"step {k}")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write, check=True, text=True)
+    assert done.stdout == "[0, 1, 2]\n"
+    printed = os.read(read, 10_000).decode()
+    assert "step 0" in printed
+    assert "step 2" in printed
+    assert printed.endswith("\r\033[K")
+    quiet = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert quiet.stderr == ""

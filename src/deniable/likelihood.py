@@ -27,6 +27,7 @@ from deniable.evidence import gather
 from deniable.feasible import margins
 from deniable.groups import DenseGroup
 from deniable.perturb import bucket
+from deniable.progress import told
 from deniable.protocols import LocalHashing, Protocol
 from deniable.quadratic import least
 from deniable.reports import Reports
@@ -271,7 +272,9 @@ def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
 def climb(steps: Iterator[State], gap: float) -> State:
     """Go on until the gap is closed, or nothing more is gained."""
     now = next(steps)
-    for following in islice(steps, MOST_STEPS):
+    for following in told(
+        islice(steps, MOST_STEPS), lambda one: f"climbing, log-likelihood per report within {one.gap:.1e}"
+    ):
         if now.gap <= gap or following is now:
             break
         now = following

@@ -2,10 +2,11 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 Part = TypeVar("Part", bound=Sized)
+Item = TypeVar("Item")
 
 EVERY = 0.2  # seconds
 
@@ -24,6 +25,22 @@ def watched(parts: Iterable[Part], what: str, total: int | None = None) -> Itera
             told = now
             print(f"\r\033[K{_line(what, rows, now - start, total)}", end="", file=sys.stderr, flush=True)
     print(f"\r\033[K{_line(what, rows, time.monotonic() - start, None)}", file=sys.stderr)
+
+
+def told(items: Iterable[Item], line: Callable[[Item], str]) -> Iterator[Item]:
+    """Pass items on, telling of the latest one in a line that is wiped at the end."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    last = time.monotonic()
+    try:
+        for item in items:
+            if (now := time.monotonic()) - last >= EVERY:
+                last = now
+                print(f"\r\033[K{line(item)}", end="", file=sys.stderr, flush=True)
+            yield item
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _line(what: str, rows: int, seconds: float, total: int | None) -> str:
