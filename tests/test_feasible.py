@@ -96,7 +96,7 @@ def test_none_fits_better_in_the_metric_at_the_table(kind: str, monkeypatch: pyt
     moments = feasible._second_moments(axes, kept, (400 * table.shares + 0.5 / cells) / 400.5)
 
     def misfit(shares: np.ndarray) -> float:
-        fitted = along(shares, [feasible.margins(axis) for axis in axes])
+        fitted = along(shares, [feasible.margins(axis.m) for axis in axes])
         gap = (tensor / 400 - fitted)[np.ix_(*kept)].reshape(-1)
         return float(gap @ np.linalg.solve(moments, gap))
 

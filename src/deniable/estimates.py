@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.answers import Answer
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
@@ -29,52 +30,6 @@ from deniable.structure import Array, Axis, along, contract, flat, invert
 
 METHODS = ("consistent", "unbiased", "feasible")
 FAR = 3.29  # standard errors: one chance in a thousand
-
-
-@dataclass(frozen=True, repr=False)
-class Answer:
-    """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
-
-    `enough` says whether there are enough reports for the interval to be trusted, by the rule in `intervals`.
-    """
-
-    count: float
-    n: int
-    found: Cumulants  # of the estimate that the interval is about; `count` may be that of a proper table
-    enough: bool
-    law: OneColumn | None = None  # the exact one, where there is
-    proper: bool = False  # whether the interval is cut to what a proportion can be
-
-    @property
-    def value(self) -> float:
-        """The proportion."""
-        return self.count / self.n
-
-    @property
-    def variance(self) -> float:
-        """The estimated variance of the count: negative, now and then, where there are not enough reports."""
-        return float(self.found.variance)
-
-    @property
-    def stderr(self) -> float:
-        """The standard error of the proportion; nan where the estimated variance is negative."""
-        return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
-
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
-        level = checked_level(level)
-        ends = self.law.limits(level) if self.law else limits(self.found, level)
-        low, high = (float(end) / self.n if self.enough else float("nan") for end in ends)
-        return (min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)) if self.proper and self.enough else (low, high)
-
-    def __str__(self) -> str:
-        if not self.enough:
-            return f"{self.value:.4f} (not enough reports for this question)"
-        low, high = self.confidence_interval()
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
-
-    def __repr__(self) -> str:
-        return f"<Answer {self}>"
 
 
 @dataclass(frozen=True)
@@ -208,11 +163,14 @@ class Estimate:
 
     def _over_cells(self, known: Any, zeros: Sequence[Mapping[str, Any]]) -> list[Equality]:
         """What is known, with weights over cells and in shares."""
-        up = [margins(axis).T for axis in self.proper.axes] if self.proper else []
         return [
-            (what, along(weights.reshape(self.mean.shape), up), value / self.n)
+            (what, along(weights.reshape(self.mean.shape), self._to_cells()), value / self.n)
             for what, weights, value in self._equalities(known, zeros)
         ]
+
+    def _to_cells(self) -> list[Array]:
+        """From weights of entries of `mean` to weights of cells, a matrix for each feature."""
+        return [margins(len(feature.columns)).T for feature in self.features]
 
     def _equalities(self, known: Any, zeros: Any) -> Iterator[tuple[str, Array, float]]:
         """What is known as (words, flat weights, value in respondents), checked."""
@@ -280,7 +238,7 @@ class Estimate:
         _, enough = judge(
             self.groups, [_answer_rows(feature) for feature in self.features], population=self._population
         )
-        used = along(weights, [_over_answers(feature) for feature in self.features]) != 0
+        used = along(weights, self._to_cells()) != 0
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
         return Answer(count, self.n, found, variance == 0 or (variance > 0 and bool(enough[used].all())))
 
@@ -423,13 +381,6 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
 def _fitted(est: Estimate, table: ProperTable) -> Estimate:
     """An estimate whose mean is a proper table, and whose uncertainty is its own."""
     return replace(est, fitted=table.tensor, proper=table)
-
-
-def _over_answers(feature: Feature) -> Array:
-    """From weights on a feature's axis to weights on its answers."""
-    if isinstance(feature, Choice):
-        return np.hstack([np.ones((len(feature.values), 1)), np.eye(len(feature.values))])
-    return np.array([[1.0, 0.0], [1.0, 1.0]])
 
 
 def _factors(weights: Array) -> list[Array] | None:

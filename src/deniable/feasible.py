@@ -45,7 +45,7 @@ class ProperTable:
     @property
     def tensor(self) -> Array:
         """The table with its margins, in respondents."""
-        return self.n * along(self.shares, [margins(axis) for axis in self.axes])
+        return self.n * along(self.shares, [margins(axis.m) for axis in self.axes])
 
     def equations(self) -> tuple[Array, Array]:
         """A and a of all that is known, A t = a, beginning with the sum."""
@@ -100,7 +100,7 @@ def _whitened(n: int, axes: Sequence[Axis], kept: Sequence[Rows], shares: Array)
     """The Cholesky root R of M = R R', and R^-1 U: the metric is that of R^-1 times the residual."""
     moments = _second_moments(axes, kept, (n * shares + SPREAD / shares.size) / (n + SPREAD))
     root = np.asarray(np.linalg.cholesky(moments), np.float64)
-    return root, _solved(root, flat([margins(axis)[rows] for axis, rows in zip(axes, kept, strict=True)]))
+    return root, _solved(root, flat([margins(axis.m)[rows] for axis, rows in zip(axes, kept, strict=True)]))
 
 
 def _solved(root: Array, right: Array) -> Array:
@@ -109,11 +109,11 @@ def _solved(root: Array, right: Array) -> Array:
     return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
 
 
-def margins(axis: Axis) -> Array:
-    """Adds up one axis: from the shares of its answers to (all, evidence columns)."""
-    if axis.m == 1:
+def margins(columns: int) -> Array:
+    """Adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
+    if columns == 1:
         return np.array([[1.0, 1.0], [0.0, 1.0]])
-    return np.vstack([np.ones(axis.m), np.eye(axis.m)])
+    return np.vstack([np.ones(columns), np.eye(columns)])
 
 
 def _entries(axis: Axis) -> Rows:
@@ -160,7 +160,7 @@ def _margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
 
 def _second_moments(axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> Array:
     """E[z z'] of one report, for the entries that are kept, at a table of shares."""
-    tensor = along(shares, [margins(axis) for axis in axes])
+    tensor = along(shares, [margins(axis.m) for axis in axes])
     for axis, rows in zip(axes, kept, strict=True):
         tensor = np.tensordot(tensor, axis.seconds()[0][np.ix_(rows, rows)], axes=([0], [2]))
     size = prod(map(len, kept))

@@ -31,7 +31,7 @@ from deniable.progress import told
 from deniable.protocols import LocalHashing, Protocol
 from deniable.quadratic import least
 from deniable.reports import Reports
-from deniable.structure import Array, Axis, along, flat
+from deniable.structure import Array, along, flat
 
 GAP = 1e-9  # in log-likelihood per report, by Newton's method
 WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
@@ -316,7 +316,7 @@ def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "
             f"maximum likelihood stopped with its logarithm up to {found.gap * len(reports):.2g} below the maximum",
             stacklevel=2,
         )
-    up = [margins(Axis.of(reports.plan[name], centred=False)) for name in names]
+    up = [margins(len(feature.columns)) for feature in before.features]
     tensor, support = (
         along(cells.reshape(levels), up) for cells in (len(reports) * found.t, (found.t > 0).astype(float))
     )
