@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import deniable as dn
 from deniable import feasible
 from deniable.quadratic import least
-from deniable.structure import Axis, along, invert
+from deniable.structure import Axis, along, invert, margins
 
 from .situations import values
 from .test_estimates import KINDS, some_counts, tiny
@@ -37,7 +37,7 @@ def test_feasible_tables_are_proper(epsilon: float, n: int) -> None:
         for seed in range(7):
             est = dn.estimate(some_counts(plan, n, seed=100 * place + seed), ["a", "b", "c"], method="feasible")
             table = est.table()["proportion"].to_numpy()
-            assert table.min() >= -1e-15
+            assert table.min() >= 0
             assert table.sum() == pytest.approx(1, abs=1e-9)
             assert est.mean[0, 0, 0] == pytest.approx(n, abs=1e-9 * n)
             np.testing.assert_allclose(est.mean[1:].sum(axis=0), est.mean[0], atol=1e-9 * n)
@@ -96,7 +96,7 @@ def test_none_fits_better_in_the_metric_at_the_table(kind: str, monkeypatch: pyt
     moments = feasible._second_moments(axes, kept, (400 * table.shares + 0.5 / cells) / 400.5)
 
     def misfit(shares: np.ndarray) -> float:
-        fitted = along(shares, [feasible.margins(axis.m) for axis in axes])
+        fitted = along(shares, [margins(axis.m) for axis in axes])
         gap = (tensor / 400 - fitted)[np.ix_(*kept)].reshape(-1)
         return float(gap @ np.linalg.solve(moments, gap))
 
@@ -142,8 +142,27 @@ def test_what_is_known_is_kept_and_helps() -> None:
         dn.EstimateError, match=r"no smoker = True, age = young: there is no proper table for this, with what"
     ):
         est.given({"age": {"young": 0.3}, "smoker": {True: 0.8}}, zeros=[{"smoker": True, "age": "young"}])
-    with pytest.raises(dn.EstimateError, match="given\\(...\\) before project or \\+"):
+    with pytest.raises(dn.EstimateError, match="only a feasible table can be fitted again"):
         est.project("age").given({"age": {"old": 0.3}})
+
+
+@pytest.mark.parametrize("kind", ["GRR", "unary", "hashing"])
+def test_zeros_and_certain_shares_are_no_trouble(kind: str) -> None:
+    plan, _ = tiny(kind)
+    cells = 6
+    for seed, n in product(range(12), (10, 1000)):
+        est = dn.estimate(some_counts(plan, n, seed=seed), ["a", "b"], method="feasible")
+        assert est.proper is not None
+        for excluded in ([1], [1, 3], [4, 5], [0, 1, 2, 3, 4]):
+            known = [(f"no {k}", np.eye(cells)[k].reshape(3, 2), 0.0) for k in excluded]
+            table = est.proper.given(known)
+            assert table.shares.reshape(-1)[excluded].max() == 0
+            assert table.shares.sum() == pytest.approx(1)
+            assert table.gap < 1e-6
+        for share in (0.0, 1e-7, 0.5, 1.0):
+            weights = np.zeros((3, 2))
+            weights[0] = 1
+            assert est.proper.given([("share", weights, share)]).shares[0].sum() == pytest.approx(share, abs=1e-12)
 
 
 def test_intervals_are_the_consistent_ones_cut_to_what_can_be() -> None:
@@ -153,7 +172,10 @@ def test_intervals_are_the_consistent_ones_cut_to_what_can_be() -> None:
     ours, theirs = (est.table().to_pylist() for est in (proper, consistent))
     for mine, other in zip(ours, theirs, strict=True):
         assert mine["stderr"] == pytest.approx(other["stderr"])
-        assert [mine["low"], mine["high"]] == pytest.approx(np.clip([other["low"], other["high"]], 0, 1))
+        low, high = np.clip([other["low"], other["high"]], 0, 1)
+        assert [mine["low"], mine["high"]] == pytest.approx(
+            [min(low, mine["proportion"]), max(high, mine["proportion"])]
+        )
         cell = proper.cell(a=mine["a"], b=mine["b"])
         assert cell.value == pytest.approx(mine["proportion"])
         assert cell.confidence_interval() == pytest.approx((mine["low"], mine["high"]))
@@ -215,6 +237,11 @@ def test_synthetic_records_come_from_the_table() -> None:
         share = row["proportion"]
         assert abs(hits - share) <= 5 * np.sqrt(max(share * (1 - share), 1e-9) / 50_000)
     assert len(dn.randomize(records, plan)) == 50_000
+    for bad in (-1, 2.5, "x", None, True):
+        with pytest.raises(dn.EstimateError, match="sample takes how many records to draw, a whole number; found"):
+            est.sample(bad, np.random.default_rng(1))
+    with pytest.raises(dn.EstimateError, match="rng must be a numpy Generator"):
+        est.sample(5, 1)
     few = dn.estimate(dn.Counts(plan, {"b": [100, 10]}), ["b"])
     with pytest.raises(
         dn.EstimateError, match='only a proper table can be drawn from; this one is consistent: use "feasible"'

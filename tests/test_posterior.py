@@ -40,6 +40,18 @@ def test_draws_are_those_of_the_flat_prior_weighted(kind: str, n: int) -> None:
     assert (np.abs(wrong.mean(axis=0) - mean) > 5 * error).any()
 
 
+def test_little_data_leave_the_flat_prior() -> None:
+    """One report at epsilon 0.2: walls are much closer than the normal law is wide."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=0.2)))
+    draws = (
+        dn.estimate(some_counts(plan, 1), ["a", "b"], method="feasible")
+        .posterior(draws=4000, rng=np.random.default_rng(1))
+        .draws
+    )
+    np.testing.assert_allclose(draws.mean(axis=0), 0.25, atol=0.03)  # Dirichlet(1, 1, 1, 1)
+    np.testing.assert_allclose(draws.std(axis=0), np.sqrt(0.25 * 0.75 / 5), rtol=0.1)
+
+
 def test_shortest_intervals_are_the_shortest_and_reach_zero() -> None:
     rng = np.random.default_rng(1)
     draws = np.column_stack([rng.exponential(size=20_000), rng.normal(size=20_000)])
@@ -59,6 +71,7 @@ def test_tables_of_draws() -> None:
     assert sum(row["proportion"] for row in rows) == pytest.approx(1)
     assert all(0 <= row["low"] <= row["proportion"] <= row["high"] <= 1 for row in rows)
     assert draws.convergence < 1.05
+    assert repr(draws) == f"<Posterior of a x b, 2,000 draws, split R-hat {draws.convergence:.3f}>"
     again = est.posterior(draws=2000, rng=np.random.default_rng(1))
     np.testing.assert_array_equal(again.draws, draws.draws)
 
@@ -77,7 +90,7 @@ def test_chains_that_have_not_mixed_are_told(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.warns(
         UserWarning, match=r"the draws have not mixed: split R-hat [0-9.]+, where 0.5 is wanted; ask for more"
     ):
-        est.posterior(draws=50, rng=np.random.default_rng(1))
+        est.posterior(draws=100, rng=np.random.default_rng(1))
     apart = np.random.default_rng(1).normal(size=(4, 100, 2)) + np.arange(4)[:, None, None]
     assert posterior._split_r_hat(apart) > 1.3
     assert posterior._split_r_hat(apart - np.arange(4)[:, None, None]) < 1.05
@@ -89,12 +102,17 @@ def test_what_is_refused() -> None:
         dn.estimate(some_counts(plan, 50), ["a", "b"]).posterior()
     with pytest.raises(dn.EstimateError, match="draws need a proper table"):
         feasible("GRR", 50).project("a").posterior()
-    with pytest.raises(dn.EstimateError, match="no proper table fits what is known"):
-        truncated_normal(np.eye(2), np.zeros(2), np.eye(2), np.array([1.0, -1.0]), 10, np.random.default_rng())
-
-
-def test_where_only_one_table_is_left_it_is_drawn() -> None:
-    A = np.array([[1.0, 1.0], [1.0, 0.0]])  # noqa: N806 - a matrix
-    draws, convergence = truncated_normal(np.eye(2), np.zeros(2), A, np.ones(2), 10, np.random.default_rng())
-    np.testing.assert_allclose(draws, [[1, 0]] * 10)
-    assert convergence == 1
+    est = feasible("GRR", 50)
+    for draws in (0, -1, 99, 2.5, True, "x", None):
+        with pytest.raises(dn.EstimateError, match="draws must be a whole number, at least 100; found"):
+            est.posterior(draws=draws)
+    with pytest.raises(dn.EstimateError, match="rng must be a numpy Generator"):
+        est.posterior(rng=1)
+    with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1"):
+        est.posterior(draws=100, rng=np.random.default_rng(1)).table(level=95)
+    with pytest.raises(dn.EstimateError, match="draws are of tables of up to 300 cells; this one has 301"):
+        truncated_normal(
+            np.eye(301), np.zeros(301), np.ones((1, 301)), np.ones(1), np.ones(301, bool), 100, np.random.default_rng()
+        )
+    with pytest.raises(dn.EstimateError, match="leaves no room, or hardly any, to draw proper tables from"):
+        est.given({"a": {"v0": 1e-7}}).posterior()

@@ -121,7 +121,12 @@ def _parser() -> argparse.ArgumentParser:
     table = commands.add_parser("table", help="estimate a table of the true answers from counts")
     table.add_argument("counts", help="a .npz file of counts")
     table.add_argument("names", nargs="+", metavar="feature", help="the features of the table")
-    table.add_argument("--method", choices=("consistent", "unbiased", "feasible"), default="consistent")
+    table.add_argument(
+        "--method",
+        choices=("consistent", "unbiased", "feasible"),
+        default="consistent",
+        help="feasible is a proper table, nothing negative",
+    )
     table.add_argument("--population", action="store_true", help="about the population, not these respondents alone")
     table.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
     table.add_argument("--simultaneous", action="store_true", help="intervals that hold for the whole table at once")

@@ -20,13 +20,13 @@ from deniable.answers import Answer
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
-from deniable.feasible import Equality, ProperTable, margins, proper_table
+from deniable.feasible import Equality, ProperTable, proper_table
 from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, judge, margin
 from deniable.intervals import OneColumn, checked_level, limits
 from deniable.planes import physical_memory
 from deniable.posterior import Posterior, check_convergence, truncated_normal
 from deniable.schema import Choice, Feature
-from deniable.structure import Array, Axis, along, contract, flat, invert
+from deniable.structure import Array, Axis, along, contract, flat, invert, margins
 
 METHODS = ("consistent", "unbiased", "feasible")
 FAR = 3.29  # standard errors: one chance in a thousand
@@ -132,7 +132,10 @@ class Estimate:
         where the normal approximation fails, is kept in `conditions` and warned about. A proper table is fitted again.
         """
         if self.fitted is not None and self.proper is None:
-            raise EstimateError("a proper table is fitted again with what is known: say given(...) before project or +")
+            raise EstimateError(
+                'only a feasible table can be fitted again with what is known: method="feasible", and given(...) '
+                "before project or +"
+            )
         proper = self.proper and self.proper.given(self._over_cells(known, zeros))
         before = replace(self, fitted=None, proper=None)
         mean, covariance = before.mean.reshape(-1).copy(), np.array(self.covariance())
@@ -263,10 +266,12 @@ class Estimate:
                 if law := self._law([vector]):
                     low[place], high[place] = law.limits(level)
                     enough[place] |= law.enough
-        if self.fitted is not None:
-            low, high = (np.clip(limit, 0, self.n) for limit in (low, high))
+        mean = along(self.mean, rows)
+        if self.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
+            mean = np.maximum(mean, 0)  # of rounding
+            low, high = np.minimum(np.clip(low, 0, self.n), mean), np.maximum(np.clip(high, 0, self.n), mean)
         numbers = {
-            "proportion": along(self.mean, rows),
+            "proportion": mean,
             "stderr": np.sqrt(np.where(found.variance >= 0, found.variance, np.nan)),
             "low": np.where(enough, low, np.nan),
             "high": np.where(enough, high, np.nan),
@@ -307,13 +312,17 @@ class Estimate:
         H, b = self.proper.misfit()
         n = self.proper.n
         shares, convergence = truncated_normal(
-            n * H, n * b, *self.proper.equations(), int(draws), np.random.default_rng() if rng is None else rng
+            n * H, n * b, *self.proper.equations(), draws, np.random.default_rng() if rng is None else rng
         )
         check_convergence(convergence)
         return Posterior(self.names, tuple(product(*map(_answers, self.features))), shares, convergence)
 
     def sample(self, n: int, rng: np.random.Generator) -> Any:
         """Synthetic records, drawn from a proper table: an Arrow table with a column for each feature."""
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
+        if not isinstance(rng, np.random.Generator):
+            raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
         cells = along(self.mean, [_answer_rows(feature) for feature in self.features])
         if cells.min() < -SLACK * self.n:
             raise EstimateError(f'only a proper table can be drawn from; this one is {self.method}: use "feasible"')

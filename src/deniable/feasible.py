@@ -20,10 +20,10 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.planes import physical_memory
 from deniable.quadratic import least
-from deniable.structure import Array, Axis, along, flat
+from deniable.structure import Array, Axis, along, flat, margins
 
 MOST_CELLS = 10_000
-ROUNDS = 1  # of evaluating the metric at the table found: a second one moves nothing that matters
+ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
 SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
 EXACT = 1e-9  # shares: what is known must hold to this
 
@@ -33,7 +33,10 @@ Equality = tuple[str, Array, float]  # in words, weights over cells, and what th
 
 @dataclass(frozen=True, eq=False)
 class ProperTable:
-    """A table of shares, and what it was fitted to. Its misfit, a chi-square, is at most `gap` above the least."""
+    """A table of shares, and what it was fitted to.
+
+    Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
+    """
 
     n: int
     axes: tuple[Axis, ...]
@@ -47,10 +50,10 @@ class ProperTable:
         """The table with its margins, in respondents."""
         return self.n * along(self.shares, [margins(axis.m) for axis in self.axes])
 
-    def equations(self) -> tuple[Array, Array]:
-        """A and a of all that is known, A t = a, beginning with the sum."""
-        A = np.array([np.ones(self.shares.size), *(weights.reshape(-1) for _, weights, _ in self.equalities)])
-        return A, np.array([1.0, *(value for _, _, value in self.equalities)])
+    def equations(self) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """A and a of all that is known, A t = a, beginning with the sum; and the cells that need not be zero."""
+        A, a = _equations(self.shares.size, self.equalities)
+        return A, a, _possible(A, a)
 
     def misfit(self) -> tuple[Array, Array]:
         """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
@@ -69,16 +72,41 @@ def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequ
     kept = [_entries(axis) for axis in axes]
     _check_size(cells, prod(map(len, kept)))
     mu = unbiased[np.ix_(*kept)] / n
-    A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
-    a = np.array([1.0, *(value for _, _, value in equalities)])
-    quadratic = _at_independence(n, axes, kept, mu, _margin_shares(axes, unbiased))
-    found = least(*quadratic, A, a, _start(A, a, equalities))
+    A, a = _equations(cells, equalities)
+    start = _start(A, a, equalities)
+    possible = _possible(A, a)
+
+    def fitted(H: Array, b: Array, shares: Array) -> tuple[Array, float]:
+        found = least(H[np.ix_(possible, possible)], b[possible], A[:, possible], a, shares[possible])
+        shares = np.zeros(cells)
+        shares[possible] = found.x / found.x.sum()
+        return shares, 2 * n * found.gap
+
+    shares, gap = fitted(*_at_independence(n, axes, kept, mu, _margin_shares(axes, unbiased)), start)
     for _ in range(ROUNDS):
-        shares = found.x / found.x.sum()
-        quadratic = _at_table(n, axes, kept, mu, shares.reshape(levels))
-        found = least(*quadratic, A, a, shares)
-    shares = found.x / found.x.sum()
-    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), shares.reshape(levels), 2 * n * found.gap)
+        shares, gap = fitted(*_at_table(n, axes, kept, mu, shares.reshape(levels)), shares)
+    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), shares.reshape(levels), gap)
+
+
+def _equations(cells: int, equalities: Sequence[Equality]) -> tuple[Array, Array]:
+    """A and a of all that is known, A t = a, beginning with the sum."""
+    A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
+    return A, np.array([1.0, *(value for _, _, value in equalities)])
+
+
+def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
+    """Which cells need not be zero: weights that are nowhere below what they sum to exclude all that are above it."""
+    possible = np.ones(A.shape[1], bool)
+    changed = True
+    while changed:
+        before = possible.sum()
+        for weights, value in zip(A[1:], a[1:], strict=True):
+            above = weights - value
+            for side in (above, -above):
+                if (side[possible] >= -EXACT).all():
+                    possible &= side <= EXACT
+        changed = possible.sum() < before
+    return possible
 
 
 def _at_table(n: int, axes: Sequence[Axis], kept: Sequence[Rows], mu: Array, shares: Array) -> tuple[Array, Array]:
@@ -109,13 +137,6 @@ def _solved(root: Array, right: Array) -> Array:
     return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
 
 
-def margins(columns: int) -> Array:
-    """Adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
-    if columns == 1:
-        return np.array([[1.0, 1.0], [0.0, 1.0]])
-    return np.vstack([np.ones(columns), np.eye(columns)])
-
-
 def _entries(axis: Axis) -> Rows:
     """The entries that no others tell: where bits exclude each other, the margin is their sum."""
     return np.arange(1 if axis.exclusive else 0, 1 + axis.m)
@@ -135,14 +156,16 @@ def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
     from scipy.optimize import nnls
 
     def closest(rows: int) -> tuple[Array, float]:
-        x, distance = nnls(A[:rows], a[:rows], maxiter=30 * A.shape[1])
+        x, distance = nnls(A[:rows] / sizes[:rows, None], a[:rows] / sizes[:rows], maxiter=30 * A.shape[1])
         return x, float(distance)
+
+    sizes = np.maximum(np.abs(A).max(axis=1), 1e-300)
 
     if len(a) == 1:
         return np.full(A.shape[1], 1 / A.shape[1])
     x, distance = closest(len(a))
-    if distance > EXACT * np.linalg.norm(a):
-        rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT * np.linalg.norm(a))
+    if distance > EXACT:
+        rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT)
         raise EstimateError(f"{equalities[rows - 2][0]}: there is no proper table for this, with what else is known")
     return x
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.cumulants import NOTHING, Cumulants, by_margins, by_table, cumulants
 from deniable.errors import EstimateError
 from deniable.intervals import MOST_EXACT, OneColumn, trusted
-from deniable.structure import Array, Axis, along, contract, flat, shear
+from deniable.structure import Array, Axis, along, contract, flat, margins, shear
 
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
@@ -96,15 +96,15 @@ class Group:
 class DenseGroup:
     """Respondents whose estimate has no product form. It answers as `Group` does, about what it has matrices for.
 
-    It was made from the groups `before`, by conditioning or by maximum likelihood. In the latter, entries outside the
-    `support` are zero on the edge of what can be, and their variance is not known.
+    It was made from the groups `before`, by conditioning or by maximum likelihood. In the latter, cells outside the
+    `support` are zero on the edge of what can be: their variance is not known, and covariances are given that support.
     """
 
     n: int
     truth: Array
     matrices: Mapping[str, Array]
     before: tuple["Group | DenseGroup", ...]
-    support: Array | None = None
+    support: npt.NDArray[np.bool_] | None = None  # over cells
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -115,7 +115,10 @@ class DenseGroup:
         places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
         matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
         before = tuple(group.project(axes) for group in self.before)
-        support = None if self.support is None else margin(self.support, axes)
+        others = tuple(k for k in range(self.truth.ndim) if k not in axes)
+        support = None
+        if self.support is not None:
+            support = np.asarray(self.support.any(axis=others)).transpose([sorted(axes).index(axis) for axis in axes])
         return DenseGroup(self.n, margin(self.truth, axes), matrices, before, support)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
@@ -128,15 +131,22 @@ class DenseGroup:
         if self.matrices:
             weights = flat(rows)
             every = np.einsum("ij,jk,ik->i", weights, self.dense(population=population), weights, optimize=True)
-            inside = True if self.support is None else along(self.support, rows) > 0
-            variance = np.where(inside, every.reshape(mean.shape), np.nan)
+            variance = np.where(self._inside(rows), every.reshape(mean.shape), np.nan)
         return Cumulants.normal(mean, variance)
 
     def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
         return None
 
     def own_variances(self, *, population: bool) -> Array:
-        return np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
+        every = np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
+        return np.where(self._inside([np.eye(size) for size in self.truth.shape]), every, np.nan)
+
+    def _inside(self, rows: Sequence[Array]) -> Any:
+        """Which combinations of rows of weights use a cell of the support."""
+        if self.support is None:
+            return True
+        over_cells = [np.abs(matrix @ margins(matrix.shape[1] - 1)) for matrix in rows]
+        return along(self.support.astype(np.float64), over_cells) > 0
 
     def raw_variances(self, *, population: bool) -> Array:
         return np.asarray(sum(group.raw_variances(population=population) for group in self.before))

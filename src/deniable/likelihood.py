@@ -24,21 +24,23 @@ from deniable.counting import count
 from deniable.errors import EstimateError
 from deniable.estimates import Estimate, estimate
 from deniable.evidence import gather
-from deniable.feasible import margins
 from deniable.groups import DenseGroup
 from deniable.perturb import bucket
 from deniable.progress import told
 from deniable.protocols import LocalHashing, Protocol
 from deniable.quadratic import least
 from deniable.reports import Reports
-from deniable.structure import Array, along, flat
+from deniable.structure import Array, along, flat, margins
 
 GAP = 1e-9  # in log-likelihood per report, by Newton's method
 WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
 MOST_NEWTON = 1_000  # cells
-MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor
+MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor,
+SMALL_GRID = 1 << 16  # or even if they are more than four times the reports
 GROUP = 64  # patterns of several small features that are taken as one
 WHOLE = 256  # patterns of all features, if there are no more
+MOST_PAIRS = 1 << 25  # numbers in pairs of answers, beyond which patterns are summed up instead
+BLOCK = 1 << 21  # numbers in some rows of L
 MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
 ROUNDING = 1e-14  # of a likelihood
@@ -87,20 +89,25 @@ class Grid:
 
     def curvature(self, w: Array) -> Array:
         """L' diag(w) L, cells by cells."""
-        return _square(
-            along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels]), self.channels
-        )
+        levels = [channel.shape[1] for channel in self.channels]
+        widths = [prod(m**2 for m in levels[:k]) * prod(self.shares.shape[k:]) for k in range(len(levels) + 1)]
+        if max(widths) * max(levels) ** 2 > MOST_PAIRS:
+            seen = np.flatnonzero(self.some)
+            return _summed(self.channels, np.column_stack(np.unravel_index(seen, self.shares.shape)), w[seen])
+        return _square(along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels]), levels)
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Only the combinations that were seen, sorted, as a tree: features are taken one after the other.
 
-    `patterns[k]` is the k-th feature's pattern at each node of depth k + 1, and `parents[k]` the node it hangs on.
+    `rows` has a pattern of each feature. `patterns[k]` is the k-th feature's at each node of depth k + 1, and it hangs
+    on the node `parents[k]`.
     """
 
     h: Array
     channels: tuple[Array, ...]
+    rows: Codes
     patterns: tuple[Codes, ...]
     parents: tuple[Codes, ...]
 
@@ -116,19 +123,15 @@ class Tree:
 
     def back(self, w: Array) -> Array:
         """L' w, over cells."""
-        return self._back(w, self.channels).reshape(-1)
+        nodes = w.reshape(-1, 1)
+        for channel, pattern, parent in reversed(list(zip(self.channels, self.patterns, self.parents, strict=True))):
+            spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
+            nodes = np.add.reduceat(spread, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
+        return nodes.reshape(-1)
 
     def curvature(self, w: Array) -> Array:
         """L' diag(w) L, cells by cells."""
-        squared = [_pairs(channel) for channel in self.channels]
-        return _square(self._back(w, squared).reshape([channel.shape[1] for channel in squared]), self.channels)
-
-    def _back(self, w: Array, channels: Sequence[Array]) -> Array:
-        nodes = w.reshape(-1, 1)
-        for channel, pattern, parent in reversed(list(zip(channels, self.patterns, self.parents, strict=True))):
-            spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
-            nodes = np.add.reduceat(spread, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
-        return nodes
+        return _summed(self.channels, self.rows, w)
 
 
 def _along(line: Array, matrices: list[Array]) -> Array:
@@ -143,12 +146,24 @@ def _pairs(channel: Array) -> Array:
     return (channel[:, :, None] * channel[:, None, :]).reshape(len(channel), -1)
 
 
-def _square(tensor: Array, channels: Sequence[Array]) -> Array:
+def _square(tensor: Array, levels: Sequence[int]) -> Array:
     """From axes of pairs of answers to a matrix of cells by cells."""
-    levels = [channel.shape[1] for channel in channels]
     tensor = tensor.reshape([m for level in levels for m in (level, level)])
     order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
     return tensor.transpose(order).reshape(prod(levels), prod(levels))
+
+
+def _summed(channels: Sequence[Array], rows: Codes, w: Array) -> Array:
+    """L' diag(w) L, some rows of L at a time."""
+    cells = prod(channel.shape[1] for channel in channels)
+    total = np.zeros((cells, cells))
+    step = max(1, BLOCK // cells)
+    for start in range(0, len(rows), step):
+        L = np.ones((len(rows[start : start + step]), 1))
+        for channel, patterns in zip(channels, rows[start : start + step].T, strict=True):
+            L = (L[:, :, None] * channel[patterns][:, None, :]).reshape(len(L), -1)
+        total += L.T @ (w[start : start + step, None] * L)
+    return total
 
 
 def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
@@ -156,7 +171,7 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     shown = gather(reports.plan, reports.table, names, 0)
     codes, channels = zip(*(_feature(reports.plan[name], shown[name], len(reports)) for name in names), strict=True)
     sizes = [len(channel) for channel in channels]
-    if prod(sizes) <= MOST_GRID:
+    if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * len(reports))):
         joint = np.ravel_multi_index(codes, sizes)
         shares = np.bincount(joint, minlength=prod(sizes)) / len(reports)
         return Grid(shares.reshape(sizes), channels)
@@ -167,7 +182,7 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     starts = [np.flatnonzero(column) for column in new.T]
     patterns = tuple(rows[start, k] for k, start in enumerate(starts))
     parents = tuple(above[start, k] for k, start in enumerate(starts))
-    return Tree(times / len(reports), channels, patterns, parents)
+    return Tree(times / len(reports), channels, rows, patterns, parents)
 
 
 def _feature(protocol: Protocol, shown: Any, reports: int) -> tuple[Codes, Array]:
@@ -208,7 +223,8 @@ class State:
     @cached_property
     def likelihood(self) -> float:
         """The logarithm of the likelihood, per report."""
-        return float(self.seen.h @ np.log(self.f, out=np.zeros_like(self.f), where=self.seen.some))
+        with np.errstate(divide="ignore"):
+            return float(self.seen.h @ np.log(self.f, out=np.zeros_like(self.f), where=self.seen.some))
 
     def curvature(self) -> Array:
         """The second derivatives, with their sign turned."""
@@ -218,7 +234,8 @@ class State:
 def state(seen: Grid | Tree, t: Array) -> State:
     """What there is to know of a table of shares."""
     f = seen.forth(t)
-    return State(seen, t, f, seen.back(np.divide(seen.h, f, out=np.zeros_like(f), where=seen.some)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a pattern that was seen may be impossible here
+        return State(seen, t, f, seen.back(np.divide(seen.h, f, out=np.zeros_like(f), where=seen.some)))
 
 
 def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
@@ -262,7 +279,8 @@ def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
         second = state(seen, first.t * first.gradient)
         once = first.t - now.t
         bend = second.t - first.t - once
-        length = max(1.0, float(np.linalg.norm(once) / max(float(np.linalg.norm(bend)), 1e-300)))
+        straight, bent = (float(np.linalg.norm(way)) for way in (once, bend))
+        length = max(1.0, straight / max(bent, 1e-6 * straight, 1e-300))
         far = now.t + 2 * length * once + length**2 * bend
         tried = np.where(far > 0, far, second.t / 2)  # what would turn negative goes half way down instead
         jumped = state(seen, tried / tried.sum())
@@ -271,13 +289,16 @@ def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
 
 def climb(steps: Iterator[State], gap: float) -> State:
     """Go on until the gap is closed, or nothing more is gained."""
-    now = next(steps)
+    now = None
     for following in told(
-        islice(steps, MOST_STEPS), lambda one: f"climbing, log-likelihood per report within {one.gap:.1e}"
+        islice(steps, MOST_STEPS), lambda one: f"climbing, log-likelihood within {one.gap:.1e} a report"
     ):
-        if now.gap <= gap or following is now:
+        if following is now:
             break
         now = following
+        if now.gap <= gap:
+            break
+    assert now is not None
     return now
 
 
@@ -287,13 +308,17 @@ def climb(steps: Iterator[State], gap: float) -> State:
 def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "feasible") -> Estimate:
     """The table of these features under which the reports are likeliest: a proper table, with its covariance.
 
-    The climb starts from the "feasible" table or from the "uniform" one, and ends at the same. Up to a thousand cells
+    The climb starts from the "feasible" table or from the "uniform" one, to the same likelihood. Up to a thousand cells
     the covariance is that of the observed information on the cells that are not zero; of larger tables, up to a million
     cells, there is only the mean. If the maximum is not reached, a warning says how far below it may be.
     """
-    names = [names] if isinstance(names, str) else list(names)
     if not isinstance(reports, Reports):
-        raise EstimateError(f"maximum likelihood needs the reports themselves; found {type(reports).__name__}")
+        raise EstimateError(
+            f"maximum likelihood needs the reports, as Reports.load gives them; found {type(reports).__name__}"
+        )
+    if not isinstance(names, str | Sequence):
+        raise EstimateError(f"maximum likelihood takes a list of features; found {names!r}")
+    names = [names] if isinstance(names, str) else list(names)
     if start not in ("feasible", "uniform"):
         raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')
     if not len(reports):
@@ -317,11 +342,10 @@ def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "
             stacklevel=2,
         )
     up = [margins(len(feature.columns)) for feature in before.features]
-    tensor, support = (
-        along(cells.reshape(levels), up) for cells in (len(reports) * found.t, (found.t > 0).astype(float))
-    )
+    shares = found.t.reshape(levels)
+    tensor = along(len(reports) * shares, up)
     matrices = _information(found, flat(up), len(reports)) if small else {}
-    group = DenseGroup(len(reports), tensor, matrices, before.groups, support)
+    group = DenseGroup(len(reports), tensor, matrices, before.groups, shares > 0)
     return Estimate(before.features, (group,), "maximum likelihood", fitted=tensor)
 
 

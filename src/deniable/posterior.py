@@ -1,27 +1,35 @@
 """Draws of proper tables: the normal law of the counts, cut to tables that can be (a flat prior over them).
 
 With the quadratic misfit n (t'Ht / 2 - b't) of `feasible`, draws of t are those of a normal law inside the simplex.
-They follow exact trajectories, x cos + v sin in coordinates in which the law is standard, which bounce off the walls
-t = 0 (Pakman and Paninski's Hamiltonian sampler): no step size, and nothing is rejected.
+They follow exact trajectories, parts of ellipses around the center of that law, which bounce off the walls t = 0
+(Pakman and Paninski's Hamiltonian sampler): no step size, and nothing is rejected.
 """
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil, pi
+from math import ceil, cos, pi, sin
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
+from deniable.intervals import checked_level
+from deniable.progress import told
 from deniable.structure import Array
 
+Cells = npt.NDArray[np.bool_]
+
 CHAINS = 4
-MOST_BOUNCES = 100_000  # of one trajectory
+FEWEST = 100  # draws
+MOST_CELLS = 300
+REACH = 12.0  # how far a trajectory goes at most, in walls that it meets: about five bounces for each cell
 CONVERGED = 1.05  # the split R-hat that draws must reach
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
     """Draws of a proper table of shares, (draws, cells), with the answers that each cell means."""
 
@@ -35,9 +43,12 @@ class Posterior:
         """The mean share of each cell."""
         return np.asarray(self.draws.mean(axis=0))
 
+    def __repr__(self) -> str:
+        return f"<Posterior of {' x '.join(self.names)}, {len(self.draws):,} draws, split R-hat {self.convergence:.3f}>"
+
     def table(self, *, level: float = 0.95) -> Any:
         """Tidy rows: the features, proportion (the mean), and the shortest interval that holds this share of draws."""
-        low, high = shortest(self.draws, level)
+        low, high = shortest(self.draws, checked_level(level))
         columns = {
             name: pa.array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
         }
@@ -55,86 +66,97 @@ def shortest(draws: Array, level: float) -> tuple[Array, Array]:
 
 
 def truncated_normal(
-    precision: Array, linear: Array, A: Array, a: Array, draws: int, rng: np.random.Generator
+    precision: Array, linear: Array, A: Array, a: Array, possible: Cells, draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Draws of t with density exp(-t'Pt / 2 + l't) over t >= 0 with A t = a, and their largest split R-hat."""
+    """Draws of t with density exp(-t'Pt / 2 + l't) over t >= 0 with A t = a, and their largest split R-hat.
+
+    Cells that are not `possible` are zero.
+    """
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < FEWEST:
+        raise EstimateError(f"draws must be a whole number, at least {FEWEST}; found {draws!r}")
+    if not isinstance(rng, np.random.Generator):
+        raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
+    if len(linear) > MOST_CELLS:
+        raise EstimateError(f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}")
+    A = A[:, possible]
     inside = _interior(A, a)
-    free = inside > 0  # the others are zero whatever is drawn
-    walls, position, center = _standard(precision[np.ix_(free, free)], linear[free], A[:, free], inside[free])
-    each = max(10, ceil(draws / CHAINS))
-    chains = np.zeros((CHAINS, each, len(inside)))
-    for chain in chains:
-        x = position
-        for step in range(-each // 5, each):  # a fifth to forget the start
-            x = _trajectory(x, walls, inside[free], center, rng)
-            if step >= 0:
-                chain[step, free] = np.maximum(inside[free] + walls @ x, 0)
-    return chains.reshape(-1, len(inside))[:draws], _split_r_hat(chains[:, :, free])
+    center, spread = _unbounded(precision[np.ix_(possible, possible)], linear[possible], A, inside)
+    # A quarter turn forgets where it came from; where walls are much closer than that, crossing some of them does.
+    length = min(pi / 2, REACH / max(float(np.linalg.norm(spread, axis=1).sum()), 1e-300))
+    covariance = spread @ spread.T
+    each = ceil(draws / CHAINS)
+    chains = np.zeros((CHAINS, each, len(linear)))
+
+    def walk() -> Iterator[tuple[int, int]]:
+        for number, chain in enumerate(chains):
+            t = _towards_a_wall(inside, spread @ rng.standard_normal(spread.shape[1]), rng)
+            for step in range(-(each // 5), each):  # a fifth to forget the start
+                t = _trajectory(t, center, spread @ rng.standard_normal(spread.shape[1]), covariance, length)
+                if step >= 0:
+                    chain[step, possible] = t
+                yield number, step
+
+    for _ in told(walk(), lambda at: f"chain {at[0] + 1} of {CHAINS}, draw {max(at[1], 0)} of {each}"):
+        pass
+    return chains.reshape(-1, len(linear))[:draws], _split_r_hat(chains[:, :, possible])
 
 
 def _interior(A: Array, a: Array) -> Array:
-    """A table as far from zero as the equalities let it be; cells that must be zero are."""
+    """A table as far from zero as the equalities let it be."""
     from scipy.optimize import linprog
 
     cells = A.shape[1]
-    possible = np.ones(cells, bool)
-    while True:
-        # The largest s with t >= s on the cells that are possible; if it is 0, some of them must be zero.
-        found = linprog(
-            [0.0] * cells + [-1.0], A_ub=np.column_stack([-np.eye(cells), possible]), b_ub=np.zeros(cells),
-            A_eq=np.column_stack([A, np.zeros(len(a))]), b_eq=a, bounds=[(0, None)] * cells + [(None, None)],
-        )  # fmt: skip
-        if found.status != 0:
-            raise EstimateError("no proper table fits what is known")
-        if -found.fun > 1e-9:
-            return np.where(possible, found.x[:-1], 0.0)
-        possible &= [_largest(A, a, cell) > 1e-9 for cell in range(cells)]
+    if len(a) == 1:
+        return np.full(cells, 1 / cells)
+    found = linprog(
+        [0.0] * cells + [-1.0], A_ub=np.column_stack([-np.eye(cells), np.ones(cells)]), b_ub=np.zeros(cells),
+        A_eq=np.column_stack([A, np.zeros(len(a))]), b_eq=a, bounds=[(0, None)] * cells + [(None, None)],
+    )  # fmt: skip
+    if found.status != 0 or -found.fun < 1e-6:
+        raise EstimateError("what is known leaves no room, or hardly any, to draw proper tables from")
+    return np.asarray(found.x[:-1])
 
 
-def _largest(A: Array, a: Array, cell: int) -> float:
-    from scipy.optimize import linprog
-
-    found = linprog(-np.eye(A.shape[1])[cell], A_eq=A, b_eq=a)
-    return float(-found.fun)
-
-
-def _standard(precision: Array, linear: Array, A: Array, inside: Array) -> tuple[Array, Array, Array]:
-    """Coordinates x, t = inside + walls x, in which the law is standard normal around a center; and where to start."""
+def _unbounded(precision: Array, linear: Array, A: Array, inside: Array) -> tuple[Array, Array]:
+    """The normal law without walls: its center, and a matrix that makes it from standard normal numbers."""
     from scipy.linalg import null_space, solve_triangular
 
     basis = null_space(A)
     root = np.linalg.cholesky(basis.T @ precision @ basis)
-    walls = solve_triangular(root, basis.T, lower=True).T
-    center = walls.T @ (linear - precision @ inside)
-    return walls, np.zeros(len(center)), center
+    spread = solve_triangular(root, basis.T, lower=True).T
+    return inside + spread @ (spread.T @ (linear - precision @ inside)), spread
 
 
-def _trajectory(x: Array, walls: Array, inside: Array, center: Array, rng: np.random.Generator) -> Array:
-    """A quarter turn from x with a random velocity, bouncing off the walls inside + walls x = 0."""
-    v = rng.standard_normal(len(x))
-    left = pi / 2
-    height = inside + walls @ center
+def _towards_a_wall(inside: Array, direction: Array, rng: np.random.Generator) -> Array:
+    """A point between the middle and a wall: chains that start apart tell whether they have met."""
+    falling = direction < 0
+    if not falling.any():
+        return inside
+    reach = float((inside[falling] / -direction[falling]).min())
+    return np.asarray(inside + 0.9 * rng.random() * reach * direction)
+
+
+def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, length: float) -> Array:
+    """Along center + (t - center) cos + velocity sin, bouncing off the walls t = 0, for a part of a turn."""
     last = -1
-    for _ in range(MOST_BOUNCES):
-        # Along the way t = height + b cos + a sin; it is zero at angle + - arccos(-height / radius).
-        a, b = walls @ v, walls @ (x - center)
-        radius = np.hypot(a, b)
-        meets = radius > height
-        angle = np.arctan2(a, b)
-        swing = np.arccos(np.clip(-height / np.where(meets, radius, 1), -1, 1), where=meets, out=np.full(len(a), pi))
-        times = np.where(meets, np.mod(angle + swing, 2 * pi), np.inf)  # where it falls through zero
+    while True:
+        away = t - center
+        radius = np.hypot(velocity, away)
+        meets = radius > np.abs(center)
+        swing = np.arccos(np.where(meets, -center / np.where(meets, radius, 1), 1.0))
+        times = np.where(
+            meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf
+        )  # when it falls through zero
         if last >= 0 and (times[last] < 1e-9 or times[last] > 2 * pi - 1e-9):
             times[last] = np.inf  # the wall it has just left
-        first = int(np.argmin(times))
-        time = min(float(times[first]), left)
-        x, v = center + (x - center) * np.cos(time) + v * np.sin(time), v * np.cos(time) - (x - center) * np.sin(time)
-        left -= time
-        if left <= 0:
-            return x
-        wall = walls[first]
-        v = v - 2 * (wall @ v) / (wall @ wall) * wall
+        first = int(np.argmin(times)) if len(times) else 0
+        time = min(float(times[first]), length) if len(times) else length
+        t, velocity = center + away * cos(time) + velocity * sin(time), velocity * cos(time) - away * sin(time)
+        length -= time
+        if length <= 0:
+            return np.maximum(t, 0)
+        velocity = velocity - 2 * velocity[first] / covariance[first, first] * covariance[first]
         last = first
-    return x
 
 
 def _split_r_hat(chains: Array) -> float:
@@ -151,6 +173,6 @@ def check_convergence(convergence: float) -> None:
     """Warn if chains can be told apart."""
     if convergence > CONVERGED:
         warnings.warn(
-            f"the draws have not mixed: split R-hat {convergence:.2f}, where {CONVERGED} is wanted; ask for more draws",
+            f"the draws have not mixed: split R-hat {convergence:.3f}, where {CONVERGED} is wanted; ask for more draws",
             stacklevel=3,
         )

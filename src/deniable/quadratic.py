@@ -28,7 +28,7 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
     """Minimise x'Hx / 2 - b'x over x >= 0 with A x = a, from a start that fits. H must be positive definite."""
     x, free = start.copy(), start > 0
     size = np.abs(b).max() + np.abs(H @ x).max()
-    together = True
+    together, lowest = True, np.inf
     for _ in range(MOST_ROUNDS):
         found = _drop_together(H, b, A, a, free) if together else None
         if found is not None and _value(H, b, found[0]) < _value(H, b, x):
@@ -39,8 +39,10 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
         gradient = H @ x - b - A.T @ multipliers
         gap = max(0.0, -float(gradient.min())) + float(np.abs(gradient) @ x)
         enter = ~free & (gradient < -TOLERANCE * size)
-        if not enter.any():
+        value = _value(H, b, x)
+        if not enter.any() or (not together and value >= lowest):  # at an optimum, or nothing more is gained
             return Solution(x, gap, multipliers)
+        lowest = value
         together = found is not None
         worst = gradient.min()
         free = free | (enter & (gradient <= (0.1 * worst if together else worst)))

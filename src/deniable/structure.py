@@ -154,3 +154,10 @@ def contract(tensor: Array, vectors: Sequence[Array]) -> float:
 def flat(parts: Sequence[Array]) -> Array:
     """Weights that are a product over features, in C order: vectors make a vector, rows make rows."""
     return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)
+
+
+def margins(columns: int) -> Array:
+    """Adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
+    if columns == 1:
+        return np.array([[1.0, 1.0], [0.0, 1.0]])
+    return np.vstack([np.ones(columns), np.eye(columns)])
