@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.planes import physical_memory
 from deniable.quadratic import least
-from deniable.structure import Array, Axis, along, flat, margins
+from deniable.structure import Array, Axis, along, flat, margins, moment_matrix
 
 MOST_CELLS = 10_000
 ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
@@ -183,8 +183,5 @@ def _margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
 
 def _second_moments(axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> Array:
     """E[z z'] of one report, for the entries that are kept, at a table of shares."""
-    tensor = along(shares, [margins(axis.m) for axis in axes])
-    for axis, rows in zip(axes, kept, strict=True):
-        tensor = np.tensordot(tensor, axis.seconds()[0][np.ix_(rows, rows)], axes=([0], [2]))
-    size = prod(map(len, kept))
-    return tensor.transpose([*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]).reshape(size, size)
+    moments = [axis.seconds()[0][np.ix_(rows, rows)] for axis, rows in zip(axes, kept, strict=True)]
+    return moment_matrix(along(shares, [margins(axis.m) for axis in axes]), moments)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from deniable.cumulants import NOTHING, Cumulants, by_margins, by_table, cumulants
 from deniable.errors import EstimateError
 from deniable.intervals import MOST_EXACT, OneColumn, trusted
-from deniable.structure import Array, Axis, along, contract, flat, margins, shear
+from deniable.structure import Array, Axis, along, contract, flat, margins, moment_matrix, shear
 
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
@@ -85,11 +84,11 @@ class Group:
     def dense(self, *, population: bool) -> Array:
         """The covariance of all entries of the truth, in C order."""
         moments = [axis.seconds() for axis in self.axes]
-        covariance = _pairs(self.truth, [g for g, _ in moments])
+        covariance = moment_matrix(self.truth, [g for g, _ in moments])
         if population:
             entries = self.truth.reshape(-1)
             return covariance - np.outer(entries, entries) / self.n
-        return covariance - _pairs(self.truth, [u for _, u in moments])
+        return covariance - moment_matrix(self.truth, [u for _, u in moments])
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,13 +188,3 @@ def margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
     return tensor[tuple(slice(None) if axis in kept else 0 for axis in range(tensor.ndim))].transpose(
         [kept.index(axis) for axis in axes]
     )
-
-
-def _pairs(truth: Array, moments: Sequence[Array]) -> Array:
-    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a square matrix."""
-    tensor = truth
-    for moment in moments:
-        tensor = np.tensordot(tensor, moment, axes=([0], [2]))
-    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
-    size = prod(truth.shape)
-    return tensor.transpose(order).reshape(size, size)

@@ -30,7 +30,7 @@ from deniable.progress import told
 from deniable.protocols import LocalHashing, Protocol
 from deniable.quadratic import least
 from deniable.reports import Reports
-from deniable.structure import Array, along, flat, margins
+from deniable.structure import Array, along, as_matrix, flat, margins
 
 GAP = 1e-9  # in log-likelihood per report, by Newton's method
 WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
@@ -94,7 +94,8 @@ class Grid:
         if max(widths) * max(levels) ** 2 > MOST_PAIRS:
             seen = np.flatnonzero(self.some)
             return _summed(self.channels, np.column_stack(np.unravel_index(seen, self.shares.shape)), w[seen])
-        return _square(along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels]), levels)
+        pairs = along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels])
+        return as_matrix(pairs.reshape([m for level in levels for m in (level, level)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +145,6 @@ def _along(line: Array, matrices: list[Array]) -> Array:
 def _pairs(channel: Array) -> Array:
     """Products of a channel's columns, two by two."""
     return (channel[:, :, None] * channel[:, None, :]).reshape(len(channel), -1)
-
-
-def _square(tensor: Array, levels: Sequence[int]) -> Array:
-    """From axes of pairs of answers to a matrix of cells by cells."""
-    tensor = tensor.reshape([m for level in levels for m in (level, level)])
-    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
-    return tensor.transpose(order).reshape(prod(levels), prod(levels))
 
 
 def _summed(channels: Sequence[Array], rows: Codes, w: Array) -> Array:

@@ -23,6 +23,7 @@ such as those of one cell, need no more than one vector per axis.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -161,3 +162,16 @@ def margins(columns: int) -> Array:
     if columns == 1:
         return np.array([[1.0, 1.0], [0.0, 1.0]])
     return np.vstack([np.ones(columns), np.eye(columns)])
+
+
+def moment_matrix(truth: Array, moments: Sequence[Array]) -> Array:
+    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a matrix."""
+    for moment in moments:
+        truth = np.tensordot(truth, moment, axes=([0], [2]))
+    return as_matrix(truth)
+
+
+def as_matrix(tensor: Array) -> Array:
+    """From a tensor with two axes of each feature, one after the other, to a matrix with the first ones as rows."""
+    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
+    return tensor.transpose(order).reshape(prod(tensor.shape[::2]), -1)
