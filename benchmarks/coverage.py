@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.cumulants import by_margins, by_table, cumulants
-from deniable.groups import WIDEST, Group
-from deniable.intervals import OneColumn, limits, trusted
+from deniable.groups import Group, judge
+from deniable.intervals import OneColumn, limits
 from deniable.protocols import Protocol
 from deniable.structure import Axis
 
@@ -178,16 +177,15 @@ class Surveys:
     def limits(self, cell: tuple[int, ...], *, corrected: bool = True) -> tuple[Any, Any, Any]:
         """Low and high of each survey's interval, and whether it claims it; or those of the plain normal interval."""
         rows = weights_of(self.axes, cell)
-        estimates, n, features = self.estimates, self.setting.n, len(self.axes)
-        found = cumulants(n, self.axes, rows, by_table(estimates), population=self.population)
-        independent = cumulants(n, self.axes, rows, by_margins(estimates, features), population=self.population)
-        claims = (trusted(found, independent) & (found.variance <= (WIDEST * n) ** 2)).reshape(-1)
+        axes, n = tuple(self.axes), self.setting.n
+        found, enough = judge([Group(n, axes, self.estimates)], rows, population=self.population)  # all surveys at once
+        claims = enough.reshape(-1)
         if not corrected:
             found = replace(found, third=0 * found.third, slope=0 * found.slope)
         low, high = (limit.reshape(-1) for limit in limits(found, LEVEL))
-        if features == 1 and corrected:
+        if len(axes) == 1 and corrected:
             for k in range(len(low)):
-                group = Group(n, tuple(self.axes), estimates[..., k])
+                group = Group(n, axes, self.estimates[..., k])
                 if law := group.column([matrix[0] for matrix in rows], population=self.population):
                     low[k], high[k] = exact_limits(law)
                     claims[k] |= law.enough

@@ -247,3 +247,16 @@ def test_synthetic_records_come_from_the_table() -> None:
         dn.EstimateError, match='only a proper table can be drawn from; this one is consistent: use "feasible"'
     ):
         few.sample(5, np.random.default_rng(1))
+
+
+def test_what_nearly_contradicts_is_told_and_so_is_a_search_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    est = dn.estimate(some_counts(tiny("GRR")[0], 500), ["a", "b"], method="feasible")
+    assert est.proper is not None
+    first = np.zeros((3, 2))
+    first[0] = 1
+    assert est.proper.given([("one", first, 0.3), ("again", 2 * first, 0.6)]).shares[0].sum() == pytest.approx(0.3)
+    with pytest.raises(dn.EstimateError, match="again: there is no proper table for this"):
+        est.proper.given([("one", first, 0.3), ("again", first, 0.300001)])
+    monkeypatch.setattr("deniable.quadratic.MOST_ROUNDS", 0)
+    with pytest.raises(dn.EstimateError, match="no closest proper table was found in 0 rounds; ask for fewer features"):
+        dn.estimate(some_counts(tiny("GRR")[0], 500), ["a", "b"], method="feasible")

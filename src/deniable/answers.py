@@ -19,7 +19,7 @@ class Answer:
     found: Cumulants  # of the estimate that the interval is about; `count` may be that of a proper table
     enough: bool
     law: OneColumn | None = None  # the exact one, where there is
-    proper: bool = False  # whether the interval is cut to what a proportion can be, the value's own included
+    cut: bool = False  # whether the interval is cut to what a proportion can be, the value itself included
 
     @property
     def value(self) -> float:
@@ -41,7 +41,7 @@ class Answer:
         level = checked_level(level)
         ends = self.law.limits(level) if self.law else limits(self.found, level)
         low, high = (float(end) / self.n if self.enough else float("nan") for end in ends)
-        if self.proper and self.enough:  # no shorter than to hold the value itself
+        if self.cut and self.enough:  # no shorter than to hold the value itself
             low, high = min(max(low, 0.0), self.value), max(min(high, 1.0), self.value)
         return low, high
 

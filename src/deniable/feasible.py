@@ -155,11 +155,11 @@ def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
     """Some proper table for which all equalities hold; if there is none, the first that does not fit is named."""
     from scipy.optimize import nnls
 
+    sizes = np.maximum(np.abs(A).max(axis=1), 1e-300)
+
     def closest(rows: int) -> tuple[Array, float]:
         x, distance = nnls(A[:rows] / sizes[:rows, None], a[:rows] / sizes[:rows], maxiter=30 * A.shape[1])
         return x, float(distance)
-
-    sizes = np.maximum(np.abs(A).max(axis=1), 1e-300)
 
     if len(a) == 1:
         return np.full(A.shape[1], 1 / A.shape[1])

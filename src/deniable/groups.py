@@ -73,7 +73,7 @@ class Group:
             squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
             moment = along(self.truth, [g for g, _ in squares])
             return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
-        moment = shear(self.axes, self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
+        moment = shear(self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
         moment -= self.truth**2 / self.n if population else self.truth
         return moment
 
@@ -165,13 +165,13 @@ def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[C
     What was conditioned, or found by maximum likelihood, is trusted where that which it was made from is.
     """
     n = sum(group.n for group in groups)
-    found = sum((group.cumulants(rows, population=population) for group in groups), start=NOTHING)
     products = [group for group in groups if isinstance(group, Group)]
     others = [group for group in groups if isinstance(group, DenseGroup)]
+    own = sum((group.cumulants(rows, population=population) for group in products), start=NOTHING)
+    found = sum((group.cumulants(rows, population=population) for group in others), start=own)
     enough = (found.variance > 0) & (found.variance <= (WIDEST * n) ** 2)
     enough &= not population or min(group.n for group in groups) >= FEWEST
     if products:
-        own = sum((group.cumulants(rows, population=population) for group in products), start=NOTHING)
         independent = sum((group.independent(rows, population=population) for group in products), start=NOTHING)
         enough &= trusted(own, independent)
     for other in others:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from deniable.errors import EstimateError
 from deniable.structure import Array
 
 MOST_ROUNDS = 10_000
@@ -46,7 +47,7 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
         together = found is not None
         worst = gradient.min()
         free = free | (enter & (gradient <= (0.1 * worst if together else worst)))
-    raise ArithmeticError(f"no minimum found in {MOST_ROUNDS} rounds")
+    raise EstimateError(f"no closest proper table was found in {MOST_ROUNDS:,} rounds; ask for fewer features")
 
 
 def _value(H: Array, b: Array, x: Array) -> float:
