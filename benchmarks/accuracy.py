@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass, fields
 from functools import cache
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,31 @@ import numpy as np
 import deniable as dn
 from benchmarks.coverage import patterns
 from benchmarks.harness import Row, medians, show
-from deniable.likelihood import GAP, Grid, climb, expectation_maximization, newton, patterns_of
-from deniable.structure import along
+from deniable.likelihood import (
+    GAP,
+    WIDE_GAP,
+    Grid,
+    Tree,
+    accelerated,
+    climb,
+    expectation_maximization,
+    newton,
+    patterns_of,
+)
+from deniable.protocols import Protocol
+from deniable.structure import along, flat, moment_matrix
 
-SETS = {"nltcs": [(0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4)], "adult": [(8, 9, 14), (7, 8, 9), (7, 8, 9, 14)]}
+SETS = {
+    "nltcs": [(0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4)],
+    "adult": [(8, 9, 14), (7, 8, 9), (7, 8, 9, 14), (8, 9, 10, 14)],
+}
+LARGE = (7, 8, 9, 10, 14)  # of adult: 960 cells
 PROTOCOLS = ("GRR", "SUE", "OUE", "hashing", "mixed")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (10_000, 100_000)
 SURVEYS = 200
-FEWER = 20  # surveys in which expectation maximization is stopped early: it takes long
+FEWER = 10  # times fewer surveys of the large table, and such in which expectation maximization is stopped early
+MOST_PATTERNS = 1 << 16
 DRAWS = 400  # of proper tables, in each survey
 METHODS = ("unbiased", "consistent", "feasible", "likelihood", "EM 300", "Euclidean")
 
@@ -79,12 +96,21 @@ def plan_for(setting: Setting) -> dn.Plan:
     return dn.Plan(dn.Schema(features), protocols)
 
 
-def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[Any, dn.Counts, Grid]:
+def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[Any, dn.Counts, Grid | Tree]:
     """The respondents' own table of shares, what was counted, and the patterns shown."""
     levels = [max(2, protocol.columns) for protocol in plan.protocols]
     data = rows_of(setting.table)
+    answers = data[rng.integers(len(data), size=setting.n)][:, setting.columns]
     people = np.zeros(levels, int)
-    np.add.at(people, tuple(data[rng.integers(len(data), size=setting.n)][:, setting.columns].T), 1)
+    np.add.at(people, tuple(answers.T), 1)
+    if prod(len(patterns(protocol)[0]) for protocol in plan.protocols) > MOST_PATTERNS:
+        records = {
+            feature.name: np.array(_values(feature))[column]
+            for feature, column in zip(plan.schema, answers.T, strict=True)
+        }
+        reports = dn.randomize(records, plan, rng=rng)
+        names = plan.schema.names
+        return people / setting.n, dn.count(reports, names), patterns_of(reports, names)
     tensor = people[None]
     for protocol in plan.protocols:
         tensor = np.sum([rng.multinomial(tensor[:, x], law) for x, law in enumerate(patterns(protocol)[1])], axis=0)
@@ -93,6 +119,45 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
         counted = np.tensordot(counted, patterns(protocol)[0], axes=([0], [0]))
     channels = tuple(protocol.likelihood(patterns(protocol)[0][:, 1:]) for protocol in plan.protocols)
     return people / setting.n, dn.Counts(plan, {plan.schema.names: counted}), Grid(shown / setting.n, channels)
+
+
+def _values(feature: Any) -> list[Any]:
+    return list(feature.values) if isinstance(feature, dn.Choice) else [False, True]
+
+
+def limits(setting: Setting) -> list[float]:
+    """Of many reports: the least error that counts allow, over that of maximum likelihood, which has all of the report.
+
+    First from the counts as they are; then from counts that keep apart which bits of a feature are set alone.
+    """
+    plan = plan_for(setting)
+    shares = np.zeros([max(2, protocol.columns) for protocol in plan.protocols])
+    np.add.at(shares, tuple(rows_of(setting.table)[:, setting.columns].T), 1 / len(rows_of(setting.table)))
+    laws = [patterns(protocol)[1].T for protocol in plan.protocols]
+    shown = along(shares, laws)
+    full = Grid(shown, tuple(laws)).curvature(1 / shown.reshape(-1))
+    informations = [full]
+    for apart in (False, True):
+        seen = [_statistics(protocol, apart=apart) for protocol in plan.protocols]
+        squares = [np.einsum("pi,pj,px->ijx", s, s, law) for s, law in zip(seen, laws, strict=True)]
+        moments = moment_matrix(shares, squares)
+        scale = 1 / np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
+        inverse = np.linalg.pinv(moments * scale[:, None] * scale, rcond=1e-11, hermitian=True)
+        slope = scale[:, None] * flat([s.T @ law for s, law in zip(seen, laws, strict=True)])
+        informations.append(slope.T @ inverse @ slope)
+    there = shares.reshape(-1) > 0
+    # The respondents' own shares are known but for the noise: the sampling, diag t, is off.
+    least, *others = (np.trace(np.linalg.inv(one[np.ix_(there, there)])) - 1 for one in informations)
+    return [float(np.sqrt(one / least)) for one in others]
+
+
+def _statistics(protocol: Protocol, *, apart: bool) -> Any:
+    """What is counted of each pattern: (1, bits), or (1, bits that are alone, bits that are not)."""
+    evidence = patterns(protocol)[0].astype(float)
+    if not apart or evidence.shape[1] == 2:
+        return evidence
+    alone = evidence[:, 1:].sum(axis=1, keepdims=True) == 1
+    return np.hstack([evidence[:, :1], evidence[:, 1:] * alone, evidence[:, 1:] * ~alone])
 
 
 def euclidean(table: Any) -> Any:
@@ -120,7 +185,9 @@ def measure(setting: Setting) -> Result:
     rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
     plan = plan_for(setting)
     squares, held, cells = defaultdict(list), defaultdict(lambda: [0, 0]), defaultdict(int)
-    for run in range(SURVEYS):
+    runs = SURVEYS // FEWER if setting.columns == LARGE else SURVEYS
+    early = runs // FEWER
+    for run in range(runs):
         truth, counts, seen = survey(setting, plan, rng)
         found = {}
         for method in ("unbiased", "consistent", "feasible"):
@@ -136,14 +203,14 @@ def measure(setting: Setting) -> Result:
                 held[size_of(true)][1] += 1
         start = 0.9 * found["feasible"].reshape(-1) + 0.1 / truth.size
         found["likelihood"] = climb(newton(seen, start / start.sum()), GAP).t.reshape(truth.shape)
-        if run < FEWER:
+        if run < early:
             steps = expectation_maximization(seen, np.full(truth.size, 1 / truth.size))
             found["EM 300"] = next(islice(steps, 300, None)).t.reshape(truth.shape)
         found["Euclidean"] = euclidean(found["consistent"])
         for method, shares in found.items():
             squares[method].append(np.mean((shares - truth) ** 2))
     ours = {method: float(np.sqrt(np.mean(squares[method]))) for method in METHODS}
-    ours["EM 300"] *= ours["likelihood"] / float(np.sqrt(np.mean(squares["likelihood"][:FEWER])))  # on the same surveys
+    ours["EM 300"] *= ours["likelihood"] / float(np.sqrt(np.mean(squares["likelihood"][:early])))  # on the same surveys
     return Result(setting, ours, {size: tuple(pair) for size, pair in held.items()}, dict(cells))  # type: ignore[misc]
 
 
@@ -174,7 +241,7 @@ def settings() -> list[Setting]:
     for table, sets in SETS.items():
         protocols = PROTOCOLS if table == "adult" else ("GRR",)  # flags have one protocol, whatever the choices have
         found += [Setting(table, *each) for each in itertools.product(sets, protocols, EPSILONS, SIZES)]
-    return found
+    return found + [Setting("adult", LARGE, *each, SIZES[0]) for each in itertools.product(PROTOCOLS, EPSILONS)]
 
 
 def speed() -> list[Row]:
@@ -218,9 +285,34 @@ def speed() -> list[Row]:
     return rows
 
 
+def many_flags() -> None:
+    """16 flags, 65,536 cells: how long the likelihood takes to climb from the uniform table."""
+    data, names = rows_of("nltcs"), [f"f{k}" for k in range(16)]
+    print("\nMaximum likelihood of 16 flags (nltcs), to a gap of 1e-6 a report; median of 3, wall")
+    for n, epsilon in ((100_000, 1.0), (len(data), 1.0), (100_000, 2.0), (100_000, 4.0)):
+        rng = np.random.default_rng(1)
+        drawn = data[rng.integers(len(data), size=n)]
+        plan = dn.Plan(
+            dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=epsilon))
+        )
+        reports = dn.randomize({name: drawn[:, k] == 1 for k, name in enumerate(names)}, plan, rng=rng)
+        seen = patterns_of(reports, names)
+        found = []
+        contestants = {
+            "climb": lambda: found.append(climb(accelerated(seen, np.full(1 << 16, 2.0**-16)), WIDE_GAP)),
+            "whole": lambda: dn.maximum_likelihood(reports, names),
+        }
+        times = medians(contestants, repeats=3, clock=time.perf_counter)
+        print(
+            f"  N = {n:7,}, epsilon {epsilon:g} each: {times['climb']:5.2f} s climbing, gap {found[-1].gap:.1e}; "
+            f"{times['whole']:5.2f} s with reading the reports"
+        )
+
+
 def run() -> None:
     """Print the tables, and write all settings to accuracy.csv."""
     show("Feasible tables and maximum likelihood, wall; EM in CPU time", speed())
+    many_flags()
     found: list[Result] = []
     with ProcessPoolExecutor() as pool:
         for done, result in enumerate(pool.map(measure, todo := settings()), start=1):
@@ -232,14 +324,29 @@ def run() -> None:
         writer.writerow([field.name for field in fields(Setting)] + list(METHODS))
         writer.writerows([*astuple(one.setting), *one.errors.values()] for one in found)
     print(f"\nRoot mean square error per cell over that of maximum likelihood; {SURVEYS} surveys each (accuracy.csv)")
+    usual = [one for one in found if one.setting.columns != LARGE]
     parts = {"all but SUE at epsilon >= 2": lambda s: s.protocol != "SUE" or s.epsilon < 2}
     parts |= {f"{t}, {p}, epsilon {e}": lambda s, t=t, p=p, e=e: (s.table, s.protocol, s.epsilon) == (t, p, e)
               for t, ps in (("nltcs", ("GRR",)), ("adult", PROTOCOLS)) for p in ps for e in EPSILONS}  # fmt: skip
-    print(f"  {'':32}" + "".join(f"{method:>12}" for method in METHODS) + f"{'worst feasible':>16}")
-    for name, wanted in parts.items():
-        ratios = np.array([_ratios(one) for one in found if wanted(one.setting)])
+    print(
+        f"  {'':32}"
+        + "".join(f"{method:>12}" for method in METHODS)
+        + f"{'worst feasible':>16}{'limit of counts':>17}{'bits apart':>12}"
+    )
+    lines = {name: [one for one in usual if wanted(one.setting)] for name, wanted in parts.items()}
+    lines |= {
+        f"5 columns, {p}": [one for one in found if one.setting.columns == LARGE and one.setting.protocol == p]
+        for p in PROTOCOLS
+    }
+    for name, results in lines.items():
+        ratios = np.array([_ratios(one) for one in results])
         worst = ratios[:, METHODS.index("feasible")].max()
-        print(f"  {name:32}" + "".join(f"{ratio:12.3f}" for ratio in ratios.mean(axis=0)) + f"{worst:16.3f}")
+        print(f"  {name:32}" + "".join(f"{ratio:12.3f}" for ratio in ratios.mean(axis=0)) + f"{worst:16.3f}", end="")
+        least = {(*one.setting.columns, one.setting.protocol, one.setting.epsilon): one.setting for one in results}
+        if not name.startswith("5 columns"):
+            apart = np.mean([limits(setting) for setting in least.values()], axis=0)
+            print(f"{apart[0]:17.3f}{apart[1]:12.3f}", end="")
+        print()
     print("\n  95 % intervals of feasible tables, about the respondents: cells, answered, and how many hold the truth")
     for size in ("empty", "small, below 1 %", "large"):
         held, answered = (sum(one.held.get(size, (0, 0))[k] for one in found) for k in (0, 1))

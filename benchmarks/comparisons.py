@@ -96,10 +96,10 @@ def _pack(reports: int, columns: int, density: float, rng: np.random.Generator) 
     return bits.view(np.uint64), new_planes(bits.shape[1], reports)
 
 
-def _shear(_reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    """As many axes as there are columns, up to 14."""
-    axes = min(columns, 14)
-    return rng.normal(density, size=1 << axes), rng.random(axes), 1 + rng.random(axes)
+def _mix(_reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """As many axes as there are columns, up to 15."""
+    axes = min(columns, 15)
+    return rng.normal(density, size=1 << axes), rng.random((axes, 2, 2))
 
 
 COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator], Arguments]]] = {
@@ -112,5 +112,5 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "one-hot": ("one_hot", _one_hot),
     "hashed": ("hashed", _hashed),
     "pack": ("pack", _pack),
-    "shear": ("shear", _shear),
+    "mix": ("mix", _mix),
 }

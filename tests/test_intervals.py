@@ -1,6 +1,7 @@
 """Intervals: exact laws against brute force, and how often the truth is inside, with controls that must fail."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import comb, isnan, sqrt
@@ -8,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.coverage import Setting, cells_of, coverage, surveys
+from benchmarks.coverage import Setting, cells_of, coverage, plan_for, respondents, surveys, weights_of
 
 import deniable as dn
 from deniable import groups, intervals
 from deniable.cumulants import Cumulants
+from deniable.groups import Group
 from deniable.intervals import OneColumn, limits, trusted
+from deniable.structure import Axis, along, margins
 
 from .situations import values
 from .test_estimates import some_counts, tiny
@@ -144,18 +147,28 @@ def test_intervals_are_nested_whatever_the_skewness() -> None:
 
 def test_trust_ends_where_the_rule_says() -> None:
     good = of(100.0)
-    edges = {"third": 0.15 * 1000, "slope": 0.15 * 1000, "wobble": 20.0**2, "fourth": 0.1 * 10_000}
-    times = {"third": 3, "slope": 3, "wobble": 9, "fourth": 3}
-    assert trusted(good, good)
-    for name, edge in edges.items():
-        for sign in (1, -1) if name != "wobble" else (1,):
-            assert trusted(good, of(100.0, **{name: sign * edge * 0.99}))
-            assert not trusted(good, of(100.0, **{name: sign * edge * 1.01}))
-            assert trusted(of(100.0, **{name: sign * edge * times[name] * 0.99}), good)
-            assert not trusted(of(100.0, **{name: sign * edge * times[name] * 1.01}), good)
-    assert not trusted(of(-100.0), good)
-    assert not trusted(good, of(-100.0))
-    assert not trusted(of(0.0), good)
+    edges = {"third": 0.13 * 1000, "slope": 0.13 * 1000, "wobble": 18.0**2, "fourth": 0.09 * 10_000}
+    assert trusted(good, good, good)
+    for place, looser in ((0, 3.0), (1, 1.5), (2, 1.0)):  # the estimate, its margins, and equally common answers
+        for name, edge in edges.items():
+            times = looser**2 if name == "wobble" else looser
+            for sign in (1, -1) if name != "wobble" else (1,):
+                for near, allowed in ((0.99, True), (1.01, False)):
+                    one = of(100.0, **{name: sign * edge * times * near})
+                    assert trusted(*(one if k == place else good for k in range(3))) == allowed
+        for variance in (-100.0, 0.0):
+            assert not trusted(*(of(variance) if k == place else good for k in range(3)))
+
+
+def test_equally_common_answers_are_those_of_an_even_table() -> None:
+    for plan, levels in ((plan_for("mixed", 3, 1.0), (3, 2, 4)), (plan_for("flags", 2, 1.0), (2, 2))):
+        axes = tuple(Axis.of(protocol, centred=True) for protocol in plan.protocols)
+        table = along(np.full(levels, 600 / np.prod(levels)), [margins(axis.m) for axis in axes])
+        rows = weights_of(axes, [0] * len(levels))
+        for population in (False, True):
+            even = Group(600, axes, np.zeros_like(table)).even(rows, population=population)
+            for field, wanted in vars(Group(600, axes, table).cumulants(rows, population=population)).items():
+                np.testing.assert_allclose(getattr(even, field), wanted, rtol=1e-10)
 
 
 # -- coverage: a corner of the grid in benchmarks/coverage.py ---------------------------------------------------------
@@ -171,6 +184,7 @@ CORNER = [
     Setting("flags, q = 1/2", 3, 1.0, 1_000, "population"),
     Setting("mixed", 4, 4.0, 100_000, "population"),
     Setting("GRR", 3, 4.0, 10_000, "population", "together"),
+    Setting("flags", 2, 2.0, 1_000, "population", "rare"),
 ]
 SURVEYS = 4_000
 SLACK = 4 * sqrt(0.05 * 0.95 / SURVEYS) - 0.01  # what chance may add to the one per cent that is allowed
@@ -186,9 +200,9 @@ def test_intervals_cover_where_they_claim_to(setting: Setting) -> None:
 def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:
     """The control: at high epsilon nearly all uncertainty is sampling."""
     setting = Setting("flags", 2, 4.0, 1_000, "population")
-    many = surveys(setting, 1000, np.random.default_rng(1))
-    wrong = surveys(setting, 1000, np.random.default_rng(1))
-    object.__setattr__(wrong, "setting", Setting("flags", 2, 4.0, 1_000, "respondents"))
+    rng = np.random.default_rng(1)
+    many = surveys(setting, respondents(setting, 1000, rng), rng)
+    wrong = replace(many, setting=Setting("flags", 2, 4.0, 1_000, "respondents"))
     for cell in cells_of(many.shares):
         low, high, _ = wrong.limits(cell)
         assert ((low <= many.truth(cell)) & (many.truth(cell) <= high)).mean() < 0.8
@@ -204,7 +218,8 @@ def test_too_few_reports_are_not_answered() -> None:
 def test_surveys_made_at_once_are_those_of_the_library(kind: str, subject: str) -> None:
     """The benchmark's quick way to many intervals, and `estimate`, `cell` and `table` one survey at a time."""
     for order in (1, 2):
-        many = surveys(Setting(kind, order, 2.0, 1_000, subject), 3, np.random.default_rng(1))
+        setting, rng = Setting(kind, order, 2.0, 1_000, subject), np.random.default_rng(1)
+        many = surveys(setting, respondents(setting, 3, rng), rng)
         names = many.plan.schema.names
         for k in range(3):
             counts = many.counts(k)
@@ -393,8 +408,9 @@ def test_the_rule_is_the_one_the_documents_state() -> None:
         ("wobble", intervals.WOBBLE),
         ("tails", intervals.TAILS),
     ):
-        at_most, loosely = re.search(rf"^\| {words}.*at most ([0-9.]+).*\| ([0-9.]+) \|$", page, re.M).groups()
-        assert (float(at_most), float(loosely)) == (most, pytest.approx(intervals.LOOSER * most))
+        stated = re.search(rf"^\| {words}.*at most ([0-9.]+)[^|]*\| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M).groups()
+        times = (1, intervals.WITH_MARGINS, intervals.AT_ESTIMATE)
+        assert [float(one) for one in stated] == pytest.approx([most * each for each in times])
     steps, half = re.search(
         r"at least ([0-9.]+) if all answers are equally common, and ([0-9.]+) at the\nestimate", page
     ).groups()

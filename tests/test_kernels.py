@@ -27,8 +27,8 @@ def check(name: str, reports: int, columns: int, density: float) -> None:
     for _ in range(2):
         getattr(kernels, function)(*fast)
         getattr(twins, function)(*slow)
-    changed = 0 if name == "shear" else -1
-    compare = np.testing.assert_allclose if name == "shear" else np.testing.assert_array_equal  # floats may be fused
+    changed = 0 if name == "mix" else -1
+    compare = np.testing.assert_allclose if name == "mix" else np.testing.assert_array_equal  # floats may be fused
     compare(finished(name, fast[changed]), finished(name, slow[changed]))
 
 

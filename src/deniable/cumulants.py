@@ -103,10 +103,17 @@ def by_table(truth: Array) -> Contraction:
 def by_margins(truth: Array, features: int) -> Contraction:
     """Contraction with the table that has this one's margins, made proper, and independent answers."""
     n = truth[(0,) * features]
-    margins = [
-        _proper(truth[tuple(slice(None) if k == feature else 0 for k in range(features))] / n)
-        for feature in range(features)
-    ]
+    return by_shares(
+        n,
+        [
+            _proper(truth[tuple(slice(None) if k == feature else 0 for k in range(features))] / n)
+            for feature in range(features)
+        ],
+    )
+
+
+def by_shares(n: Array, margins: Sequence[Array]) -> Contraction:
+    """Contraction with a table of n respondents and independent answers, given (1, s_1, ..., s_m) of each feature."""
 
     def contract(matrices: list[Array]) -> Array:
         product = np.asarray(n)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.cumulants import NOTHING, Cumulants, by_margins, by_table, cumulants
+from deniable.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
 from deniable.errors import EstimateError
 from deniable.intervals import MOST_EXACT, OneColumn, trusted
-from deniable.structure import Array, Axis, along, contract, flat, margins, moment_matrix, shear
+from deniable.structure import Array, Axis, along, contract, flat, margins, mix, moment_matrix
 
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
-WIDEST = 0.5  # standard error of a proportion: beyond it, the interval would say nothing
+WIDEST = 0.5  # standard error of a proportion, if all answers were equally common: beyond it, an interval says nothing
 SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
 
 
@@ -49,6 +49,11 @@ class Group:
         """The same if all answers were independent, with the same margins."""
         return cumulants(self.n, self.axes, rows, by_margins(self.truth, len(self.axes)), population=population)
 
+    def even(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
+        """The same if they were independent and equally common: what the plan and the number of reports say."""
+        shares = [np.array([1.0, *[1 / max(2, axis.m)] * axis.m]) for axis in self.axes]
+        return cumulants(self.n, self.axes, rows, by_shares(np.asarray(float(self.n)), shares), population=population)
+
     def column(self, weights: Sequence[Array], *, population: bool) -> OneColumn | None:
         """The exact law of an answer to one feature, if its estimate is that of one evidence column."""
         looked_at = [(k, w) for k, w in enumerate(weights) if w[1:].any()]
@@ -73,7 +78,7 @@ class Group:
             squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
             moment = along(self.truth, [g for g, _ in squares])
             return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
-        moment = shear(self.truth, [(axis.noise[0], 1 + axis.noise[2]) for axis in self.axes])
+        moment = mix(self.truth, [((1, 0), (axis.noise[0], 1 + axis.noise[2])) for axis in self.axes])
         moment -= self.truth**2 / self.n if population else self.truth
         return moment
 
@@ -169,11 +174,12 @@ def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[C
     others = [group for group in groups if isinstance(group, DenseGroup)]
     own = sum((group.cumulants(rows, population=population) for group in products), start=NOTHING)
     found = sum((group.cumulants(rows, population=population) for group in others), start=own)
-    enough = (found.variance > 0) & (found.variance <= (WIDEST * n) ** 2)
+    enough = found.variance > 0
     enough &= not population or min(group.n for group in groups) >= FEWEST
     if products:
         independent = sum((group.independent(rows, population=population) for group in products), start=NOTHING)
-        enough &= trusted(own, independent)
+        even = sum((group.even(rows, population=population) for group in products), start=NOTHING)
+        enough &= trusted(own, independent, even) & (even.variance <= (WIDEST * n) ** 2)
     for other in others:
         enough &= judge(other.before, rows, population=population)[1]
     known = reduce(np.logical_and.outer, [~matrix[:, 1:].any(axis=1) for matrix in rows])  # how many there are

@@ -5,9 +5,9 @@ The studentised error (mu - t) / sqrt(V) of an estimate is nearly normal. With
     gamma = kappa3 / V^1.5,   rho = Cov(mu, V) / V^1.5,   tau^2 = Var(V) / V^2,   delta = kappa4 / V^2
 
 its quantiles are, to first order, z - rho / 2 + (gamma - 3 rho) (z^2 - 1) / 6. An interval is trusted where these four
-are small at the table of independent answers with the same margins, and at the estimate not much larger. The
-former hardly depends on the error of the one cell that is asked about: a rule that looked at that cell alone would
-keep the errors of one side and drop those of the other.
+are small if all answers are independent and equally common, not much larger with the margins that were found, and not
+very much larger at the estimate itself. The first does not depend on the answers, so it cannot take sides: a rule that
+looked at the cell alone would keep the errors of one side and drop those of the other.
 
 The count of one evidence column has an exact law, Bin(t, q) + Bin(N - t, p) about N respondents of whom t are counted,
 Bin(N, p + (q - p) pi) about a population; its mid-p intervals need no approximation, but steps that are small.
@@ -23,11 +23,12 @@ from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
 from deniable.structure import Array
 
-SKEWNESS = 0.15  # most |gamma|, at independence
-LEANING = 0.15  # most |rho|
-WOBBLE = 0.2  # most tau
-TAILS = 0.1  # most |delta|
-LOOSER = 3  # times as much may they be at the estimate itself
+SKEWNESS = 0.13  # most |gamma|, if all answers were independent and equally common
+LEANING = 0.13  # most |rho|
+WOBBLE = 0.18  # most tau
+TAILS = 0.09  # most |delta|
+WITH_MARGINS = 1.5  # times as much may they be with the margins found,
+AT_ESTIMATE = 3  # and at the estimate itself
 STEPS = 5  # least standard deviation of a count in steps of one, all answers being as common; half at the estimate
 MOST_EXACT = 1_000_000  # reports: beyond them the normal interval takes over
 
@@ -56,9 +57,9 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
     return found.mean - stderr * (shift + z), found.mean - stderr * (shift - z)
 
 
-def trusted(found: Cumulants, independent: Cumulants) -> npt.NDArray[np.bool_]:
-    """Whether the intervals of estimates are to be trusted, given also their cumulants if answers were independent."""
-    return _within(found, LOOSER) & _within(independent, 1)
+def trusted(found: Cumulants, independent: Cumulants, even: Cumulants) -> npt.NDArray[np.bool_]:
+    """Whether intervals are to be trusted, given also the cumulants of independent and of equally common answers."""
+    return _within(found, AT_ESTIMATE) & _within(independent, WITH_MARGINS) & _within(even, 1)
 
 
 def _within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:

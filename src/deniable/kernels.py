@@ -22,6 +22,7 @@ from deniable.client import COEFFICIENTS, PRIME
 
 TILE = 512  # words of a plane at a time: 4 KiB
 SMALL = 1 << 17  # codes: a table of them in 32 bits stays in the second-level cache
+NEAR = 12  # axes of length 2: 32 KiB
 STRIP = 64  # planes of b at a time, so that they stay in the second-level cache
 
 BIT_MASKS = np.array([0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555], np.uint64)
@@ -381,23 +382,61 @@ def pack(bits, out):
 
 
 @njit(nogil=True, cache=True)
-def shear(tensor, below, diagonal):
-    """x1 = below[k] x0 + diagonal[k] x1 along axis k, in place, of a flat tensor whose axes have length 2.
+def mix(tensor, matrices):
+    """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2.
 
-    The last axes, whose pairs are close together, are done block by block while the block is in the cache.
+    Two axes are done in one pass; the last ones, whose pairs are close together, while their block is in the cache.
     """
-    axes = len(below)
-    near = min(axes, 12)
+    axes = len(matrices)
+    near = min(axes, NEAR)
     for start in range(0, len(tensor), 1 << near):
-        for k in range(axes - near, axes):
-            _shear_axis(tensor[start : start + (1 << near)], 1 << (axes - 1 - k), below[k], diagonal[k])
-    for k in range(axes - near):
-        _shear_axis(tensor, 1 << (axes - 1 - k), below[k], diagonal[k])
+        _mix_axes(tensor[start : start + (1 << near)], 1, matrices[axes - near :])
+    _mix_axes(tensor, 1 << near, matrices[: axes - near])
 
 
 @njit(nogil=True, cache=True)
-def _shear_axis(tensor, stride, below, diagonal):
+def _mix_axes(tensor, stride, matrices):
+    """The last axis has this stride."""
+    k = len(matrices)
+    if stride == 1 and k >= 2:
+        _mix_last(tensor, matrices[k - 2], matrices[k - 1])
+        k, stride = k - 2, 4
+    while k >= 2:
+        _mix_two(tensor, stride, matrices[k - 2], matrices[k - 1])
+        k, stride = k - 2, 4 * stride
+    if k:
+        _mix_one(tensor, stride, matrices[0])
+
+
+@njit(nogil=True, cache=True)
+def _mix_last(tensor, left, right):
+    """The last two axes: loops over neighbours would be too short."""
+    a, b, c, d = left[0, 0], left[0, 1], left[1, 0], left[1, 1]
+    e, f, g, h = right[0, 0], right[0, 1], right[1, 0], right[1, 1]
+    for i in range(0, len(tensor), 4):
+        x0, x1, x2, x3 = tensor[i], tensor[i + 1], tensor[i + 2], tensor[i + 3]
+        y0, y1, y2, y3 = a * x0 + b * x2, a * x1 + b * x3, c * x0 + d * x2, c * x1 + d * x3
+        tensor[i], tensor[i + 1] = e * y0 + f * y1, g * y0 + h * y1
+        tensor[i + 2], tensor[i + 3] = e * y2 + f * y3, g * y2 + h * y3
+
+
+@njit(nogil=True, cache=True)
+def _mix_two(tensor, stride, left, right):
+    a, b, c, d = left[0, 0], left[0, 1], left[1, 0], left[1, 1]
+    e, f, g, h = right[0, 0], right[0, 1], right[1, 0], right[1, 1]
+    for start in range(0, len(tensor), 4 * stride):
+        lines = tensor[start : start + 4 * stride]
+        p0, p1, p2, p3 = lines[:stride], lines[stride : 2 * stride], lines[2 * stride : 3 * stride], lines[3 * stride :]
+        for i in range(stride):
+            x0, x1, x2, x3 = p0[i], p1[i], p2[i], p3[i]
+            y0, y1, y2, y3 = a * x0 + b * x2, a * x1 + b * x3, c * x0 + d * x2, c * x1 + d * x3
+            p0[i], p1[i], p2[i], p3[i] = e * y0 + f * y1, g * y0 + h * y1, e * y2 + f * y3, g * y2 + h * y3
+
+
+@njit(nogil=True, cache=True)
+def _mix_one(tensor, stride, matrix):
+    a, b, c, d = matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1]
     for start in range(0, len(tensor), 2 * stride):
         low, high = tensor[start : start + stride], tensor[start + stride : start + 2 * stride]
         for i in range(stride):
-            high[i] = below * low[i] + diagonal * high[i]
+            low[i], high[i] = a * low[i] + b * high[i], c * low[i] + d * high[i]

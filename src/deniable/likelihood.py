@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import prod
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from deniable.estimates import Estimate, estimate
 from deniable.evidence import gather
 from deniable.groups import DenseGroup
 from deniable.perturb import bucket
+from deniable.planes import tools_for
 from deniable.progress import told
 from deniable.protocols import LocalHashing, Protocol
 from deniable.quadratic import least
@@ -43,7 +45,9 @@ MOST_PAIRS = 1 << 25  # numbers in pairs of answers, beyond which patterns are s
 BLOCK = 1 << 21  # numbers in some rows of L
 MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
+LOSS = 1e-4  # in log-likelihood per report, that a jump may cost
 ROUNDING = 1e-14  # of a likelihood
+LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is to have a likelihood still
 
 Codes = npt.NDArray[np.int64]
 
@@ -64,11 +68,6 @@ class Grid:
         return self.shares.reshape(-1)
 
     @cached_property
-    def some(self) -> npt.NDArray[np.bool_]:
-        """Which patterns were seen."""
-        return self.h > 0
-
-    @cached_property
     def grouped(self) -> list[Array]:
         """The channels of neighbouring small features as one, so that there are few and large products."""
         groups: list[list[Array]] = [[]]
@@ -79,20 +78,40 @@ class Grid:
             groups[-1].append(channel)
         return [flat(group) for group in groups if group]
 
+    @cached_property
+    def tools(self) -> ModuleType | None:
+        """What mixes the axes of many flags, for a climb of a thousand steps; None if they are not flags, or few."""
+        if self.shares.size <= WHOLE or any(channel.shape != (2, 2) for channel in self.channels):
+            return None
+        return tools_for(1e-5 * self.shares.size * len(self.channels))
+
     def forth(self, t: Array) -> Array:
         """L t: how likely each pattern is."""
-        return _along(t, self.grouped)
+        if self.tools is None:
+            return _along(t, self.grouped)
+        f = t.copy()
+        self.tools.mix(f, self.flags)
+        return f
 
     def back(self, w: Array) -> Array:
         """L' w, over cells."""
-        return _along(w, [channel.T for channel in self.grouped])
+        if self.tools is None:
+            return _along(w, [channel.T for channel in self.grouped])
+        gradient = w.copy()
+        self.tools.mix(gradient, np.ascontiguousarray(self.flags.transpose(0, 2, 1)))
+        return gradient
+
+    @cached_property
+    def flags(self) -> Array:
+        """The channels, if all of them are those of flags."""
+        return np.array(self.channels)
 
     def curvature(self, w: Array) -> Array:
         """L' diag(w) L, cells by cells."""
         levels = [channel.shape[1] for channel in self.channels]
         widths = [prod(m**2 for m in levels[:k]) * prod(self.shares.shape[k:]) for k in range(len(levels) + 1)]
         if max(widths) * max(levels) ** 2 > MOST_PAIRS:
-            seen = np.flatnonzero(self.some)
+            seen = np.flatnonzero(self.h)
             return _summed(self.channels, np.column_stack(np.unravel_index(seen, self.shares.shape)), w[seen])
         pairs = along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels])
         return as_matrix(pairs.reshape([m for level in levels for m in (level, level)]))
@@ -111,8 +130,6 @@ class Tree:
     rows: Codes
     patterns: tuple[Codes, ...]
     parents: tuple[Codes, ...]
-
-    some = True  # all of them were seen
 
     def forth(self, t: Array) -> Array:
         """L t: how likely each pattern is."""
@@ -217,19 +234,17 @@ class State:
     @cached_property
     def likelihood(self) -> float:
         """The logarithm of the likelihood, per report."""
-        with np.errstate(divide="ignore"):
-            return float(self.seen.h @ np.log(self.f, out=np.zeros_like(self.f), where=self.seen.some))
+        return float(self.seen.h @ np.log(self.f))
 
     def curvature(self) -> Array:
         """The second derivatives, with their sign turned."""
-        return self.seen.curvature(np.divide(self.seen.h, self.f**2, out=np.zeros_like(self.f), where=self.seen.some))
+        return self.seen.curvature(self.seen.h / self.f**2)
 
 
 def state(seen: Grid | Tree, t: Array) -> State:
     """What there is to know of a table of shares."""
-    f = seen.forth(t)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a pattern that was seen may be impossible here
-        return State(seen, t, f, seen.back(np.divide(seen.h, f, out=np.zeros_like(f), where=seen.some)))
+    f = np.maximum(seen.forth(t), LEAST)
+    return State(seen, t, f, seen.back(seen.h / f))
 
 
 def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
@@ -265,20 +280,23 @@ def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
 
 
 def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
-    """Two steps of expectation maximization, and one along the parabola through them if that is higher still."""
+    """Two steps of expectation maximization, and then along the parabola through them, in the roots of shares.
+
+    Roots may change their sign, so nothing turns negative. A jump may lose a little: what always rises takes longer.
+    """
     now = state(seen, t)
     while True:
         yield now
         first = state(seen, now.t * now.gradient)
-        second = state(seen, first.t * first.gradient)
-        once = first.t - now.t
-        bend = second.t - first.t - once
+        second = first.t * first.gradient
+        root = np.sqrt(now.t)
+        once = np.sqrt(first.t) - root
+        bend = np.sqrt(second) - root - 2 * once
         straight, bent = (float(np.linalg.norm(way)) for way in (once, bend))
         length = max(1.0, straight / max(bent, 1e-6 * straight, 1e-300))
-        far = now.t + 2 * length * once + length**2 * bend
-        tried = np.where(far > 0, far, second.t / 2)  # what would turn negative goes half way down instead
+        tried = (root + 2 * length * once + length**2 * bend) ** 2
         jumped = state(seen, tried / tried.sum())
-        now = jumped if jumped.likelihood > second.likelihood else second
+        now = jumped if jumped.likelihood > first.likelihood - LOSS else state(seen, second)
 
 
 def climb(steps: Iterator[State], gap: float) -> State:

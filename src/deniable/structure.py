@@ -129,18 +129,17 @@ def along(tensor: Array, matrices: Sequence[Array]) -> Array:
     return tensor
 
 
-def shear(tensor: npt.NDArray[Any], steps: Sequence[tuple[float, float]]) -> Array:
-    """For flags alone: (x0, x1) becomes (x0, a x0 + b x1) along each axis, in a copy of the tensor."""
+def mix(tensor: npt.NDArray[Any], matrices: Sequence[Sequence[Sequence[float]]]) -> Array:
+    """For flags alone: a 2 x 2 matrix along each axis, in a copy of the tensor."""
     line = np.array(tensor, np.float64, order="C").reshape(-1)
-    below, diagonal = (np.array(column) for column in zip(*steps, strict=True))
-    tools_for(8e-9 * line.size * len(steps)).shear(line, below, diagonal)
+    tools_for(8e-9 * line.size * len(matrices)).mix(line, np.array(matrices))
     return line.reshape(tensor.shape)
 
 
 def invert(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> Array:
     """The estimate of the truth from counts: one small inverse along each axis."""
     if all(axis.m == 1 for axis in axes):
-        return shear(counts, [(-axis.p / axis.d, 1 / axis.d) for axis in axes])
+        return mix(counts, [((1, 0), (-axis.p / axis.d, 1 / axis.d)) for axis in axes])
     tensor = counts.astype(np.float64)
     for k, axis in enumerate(axes):
         tensor = np.moveaxis(axis.invert(np.moveaxis(tensor, k, -1)), -1, k)

@@ -4,7 +4,6 @@ Loading numba takes longer than a small job does. Same names, same arguments, sa
 """
 
 import ctypes
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -83,12 +82,15 @@ def pack(bits: Words, out: Words) -> None:
         _fill(plane, column)
 
 
-def shear(tensor: npt.NDArray[np.float64], below: Sequence[float], diagonal: Sequence[float]) -> None:
-    """x1 = below[k] x0 + diagonal[k] x1 along axis k, in place, of a flat tensor whose axes have length 2."""
-    for k, (a, b) in enumerate(zip(below, diagonal, strict=True)):
+def mix(tensor: npt.NDArray[np.float64], matrices: npt.NDArray[np.float64]) -> None:
+    """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2."""
+    for k, ((a, b), (c, d)) in enumerate(matrices):
         lines = tensor.reshape(1 << k, 2, -1)
-        lines[:, 1] *= b
-        lines[:, 1] += a * lines[:, 0]
+        low = lines[:, 0].copy()
+        lines[:, 0] *= a
+        lines[:, 0] += b * lines[:, 1]
+        lines[:, 1] *= d
+        lines[:, 1] += c * low
 
 
 def _ones(planes: Words) -> npt.NDArray[np.int64]:
