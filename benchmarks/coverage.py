@@ -21,7 +21,7 @@ import deniable as dn
 from deniable.groups import Group, judge
 from deniable.intervals import OneColumn, limits
 from deniable.protocols import Protocol
-from deniable.structure import Axis
+from deniable.structure import Axis, answer_rows
 
 LEVEL = 0.95
 KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "mixed")
@@ -146,10 +146,7 @@ def cells_of(shares: Any) -> list[tuple[int, ...]]:
 
 
 def weights_of(axes: Sequence[Axis], cell: Sequence[int]) -> list[Any]:
-    return [
-        np.array([[1.0, -1.0], [0.0, 1.0]])[x : x + 1] if axis.m == 1 else np.eye(1 + axis.m)[1 + x : 2 + x]
-        for axis, x in zip(axes, cell, strict=True)
-    ]
+    return [answer_rows(axis.m)[x : x + 1] for axis, x in zip(axes, cell, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -211,8 +208,11 @@ def respondents(setting: Setting, runs: int, rng: np.random.Generator) -> Any:
     plan = plan_for(setting.kind, setting.order, setting.epsilon)
     shares = shares_for([max(2, protocol.columns) for protocol in plan.protocols], setting.answers)
     draws = runs if setting.subject == "population" else 1
-    people = rng.multinomial(setting.n, shares.reshape(-1), size=draws)
-    return np.broadcast_to(people, (runs, shares.size)).reshape(runs, *shares.shape)
+    return _repeated(rng.multinomial(setting.n, shares.reshape(-1), size=draws).reshape(draws, *shares.shape), runs)
+
+
+def _repeated(people: Any, runs: int) -> Any:
+    return np.broadcast_to(people, (runs, *people.shape[1:]))
 
 
 def surveys(setting: Setting, people: Any, rng: np.random.Generator) -> Surveys:
@@ -226,14 +226,19 @@ def surveys(setting: Setting, people: Any, rng: np.random.Generator) -> Surveys:
     return Surveys(setting, plan, shares, people, tensors, estimates)
 
 
-def coverage(setting: Setting, runs: int, rng: np.random.Generator) -> list[tuple[Coverage, Coverage]]:
-    """Of three cells: with our intervals, and with plain normal ones in the surveys where ours are claimed."""
-    first = people = respondents(setting, min(runs, SURVEYS), rng)
+def coverage(
+    setting: Setting, runs: int, rng: np.random.Generator, people: Any = None
+) -> list[tuple[Coverage, Coverage]]:
+    """Of three cells: with our intervals, and with plain normal ones in the surveys where ours are claimed.
+
+    About these `people`, if they are given and it is not about the population.
+    """
+    people = respondents(setting, 1, rng) if people is None else people
     tallies: dict[tuple[int, ...], Any] = {}
     for start in range(0, runs, SURVEYS):
-        if start and setting.subject == "population":
-            people = respondents(setting, min(runs - start, SURVEYS), rng)
-        many = surveys(setting, people[: runs - start], rng)
+        size = min(runs - start, SURVEYS)
+        drawn = setting.subject == "population"
+        many = surveys(setting, respondents(setting, size, rng) if drawn else _repeated(people, size), rng)
         for cell in cells_of(many.shares):
             truth = many.truth(cell)
             *ours, claims = many.limits(cell)
@@ -243,7 +248,7 @@ def coverage(setting: Setting, runs: int, rng: np.random.Generator) -> list[tupl
     found = []
     for cell, (claimed, *outside) in tallies.items():
         below_above = np.array(outside) / claimed if claimed >= RARE * runs else np.full(4, np.nan)
-        true = float(setting.n * many.shares[cell] if setting.subject == "population" else first[(0, *cell)])
+        true = float(setting.n * many.shares[cell] if setting.subject == "population" else people[(0, *cell)])
         ours, plain = (
             Coverage(setting, cell, true, claimed / runs, *map(float, below_above[k : k + 2])) for k in (0, 2)
         )
@@ -262,11 +267,12 @@ def settings() -> list[Setting]:
 
 
 def _one(setting: Setting) -> list[tuple[Coverage, Coverage]]:
-    seed = zlib.crc32(repr(setting).encode())
-    found = coverage(setting, SURVEYS, np.random.default_rng(seed))
+    rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
+    people = respondents(setting, 1, rng)
+    found = coverage(setting, SURVEYS, rng, people)
     if all(ours.in_range() for ours, _ in found if ours.claimed >= 0.5):
         return found
-    return coverage(setting, AGAIN * SURVEYS, np.random.default_rng(seed))
+    return coverage(setting, AGAIN * SURVEYS, rng, people)  # all of them new
 
 
 def _write(found: Sequence[Coverage], path: Path) -> None:

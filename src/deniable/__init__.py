@@ -19,12 +19,14 @@ _HOME = {
     "Reports": "reports", "randomize": "reports",
     "Counts": "counts", "count": "counting",
     "Estimate": "estimates", "estimate": "estimates", "maximum_likelihood": "likelihood",
+    "associations": "pairs", "compare": "comparison", "regress": "regression",
     "DeniableError": "errors", "SchemaError": "errors", "PlanError": "errors", "AnswerError": "errors",
     "ReportError": "errors", "CountError": "errors", "EstimateError": "errors",
 }  # fmt: skip
 __all__ = [*_HOME]
 
 if TYPE_CHECKING:
+    from deniable.comparison import compare as compare
     from deniable.counting import count as count
     from deniable.counts import Counts as Counts
     from deniable.errors import AnswerError as AnswerError
@@ -37,12 +39,14 @@ if TYPE_CHECKING:
     from deniable.estimates import Estimate as Estimate
     from deniable.estimates import estimate as estimate
     from deniable.likelihood import maximum_likelihood as maximum_likelihood
+    from deniable.pairs import associations as associations
     from deniable.plan import Plan as Plan
     from deniable.protocols import GRR as GRR
     from deniable.protocols import LocalHashing as LocalHashing
     from deniable.protocols import Public as Public
     from deniable.protocols import RandomizedResponse as RandomizedResponse
     from deniable.protocols import UnaryEncoding as UnaryEncoding
+    from deniable.regression import regress as regress
     from deniable.reports import Reports as Reports
     from deniable.reports import randomize as randomize
     from deniable.schema import Choice as Choice

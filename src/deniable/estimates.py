@@ -9,24 +9,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import product
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.answers import Answer
+from deniable.answers import Answer, Association, Independence, JointAnswer, effective_n
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
 from deniable.feasible import Equality, ProperTable, proper_table
-from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, judge, margin
+from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, at_independence, judge, margin
 from deniable.intervals import OneColumn, checked_level, limits
 from deniable.planes import physical_memory
 from deniable.posterior import Posterior, check_convergence, truncated_normal
+from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.schema import Choice, Feature
-from deniable.structure import Array, Axis, along, contract, flat, invert, margins
+from deniable.strength import strength, wald
+from deniable.structure import Array, Axis, along, answer_rows, contract, flat, invert, margins
 
 METHODS = ("consistent", "unbiased", "feasible")
 FAR = 3.29  # standard errors: one chance in a thousand
@@ -220,7 +222,17 @@ class Estimate:
         found, judged = judge(self.groups, [vector[None] for vector in weights], population=self._population)
         law = self._law(weights)
         enough = bool(judged.reshape(-1)[0]) or (law is not None and law.enough)
-        return Answer(contract(self.mean, weights), self.n, found.at(0), enough, law, self.fitted is not None)
+        cut = self.fitted is not None
+        return Answer(
+            contract(self.mean, weights),
+            self.n,
+            found.at(0),
+            enough,
+            law,
+            cut,
+            self._open([weights])[0, 0],
+            self.subject,
+        )
 
     def linear(self, weights: npt.ArrayLike) -> Answer:
         """Any weighted sum of entries of `mean`, weights shaped like it.
@@ -232,18 +244,23 @@ class Estimate:
         count = float((weights * self.mean).sum())
         if (vectors := _factors(weights)) is not None:
             found, enough = judge(self.groups, [vector[None] for vector in vectors], population=self._population)
-            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]))
+            spread = self._open([vectors])[0, 0]
+            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]), open=spread, subject=self.subject)
         line = weights.reshape(-1)
         variance = float(line @ self.covariance() @ line)
         raw = self._sum(lambda group: group.raw_variances(population=self._population))
         if abs(variance) <= SLACK * float(np.abs(line) @ np.sqrt(np.abs(raw.reshape(-1)))) ** 2:
             variance = 0.0
         _, enough = judge(
-            self.groups, [_answer_rows(feature) for feature in self.features], population=self._population
+            self.groups, [answer_rows(len(feature.columns)) for feature in self.features], population=self._population
         )
-        used = along(weights, self._to_cells()) != 0
+        over_cells = along(weights, self._to_cells())
+        used = over_cells != 0
+        cells = self._cells()
+        spread = float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / self.n)
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
-        return Answer(count, self.n, found, variance == 0 or (variance > 0 and bool(enough[used].all())))
+        trusted = variance == 0 or (variance > 0 and bool(enough[used].all()))
+        return Answer(count, self.n, found, trusted, open=spread, subject=self.subject)
 
     def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
         """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
@@ -252,11 +269,8 @@ class Estimate:
         of the table at once, at this level of confidence.
         """
         level = checked_level(level)
-        if taken := set(self.names) & {"proportion", "stderr", "low", "high"}:
-            raise EstimateError(
-                f"a table has a column called {min(taken)!r} of its own; rename that feature, or use cell"
-            )
-        rows = [_answer_rows(feature) for feature in self.features]
+        _check_columns(self.names)
+        rows = [answer_rows(len(feature.columns)) for feature in self.features]
         if simultaneous:
             level = level ** (1 / prod(len(matrix) for matrix in rows))  # Sidak: enough for any correlations
         found, enough = judge(self.groups, rows, population=self._population)
@@ -276,9 +290,179 @@ class Estimate:
             "low": np.where(enough, low, np.nan),
             "high": np.where(enough, high, np.nan),
         }
-        labels = list(zip(*product(*map(_answers, self.features)), strict=True))
+        labels = list(zip(*product(*(feature.answers for feature in self.features)), strict=True))
         columns = {name: pa.array(values) for name, values in zip(self.names, labels, strict=True)}
         return pa.table(columns | {name: column.reshape(-1) / self.n for name, column in numbers.items()})
+
+    # -- questions that are not linear ------------------------------------------------------------------------------
+
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Any:
+        """The shares of a feature's answers among those with each answer to others: P(what | given), as tidy rows.
+
+        `conditional("smoker", given="age")` is an Arrow table of age, smoker, proportion, stderr, low and high.
+        """
+        level = checked_level(level)
+        others = [given] if isinstance(given, str) else list(given)
+        est = self.project(*others, what)
+        _check_columns(est.names)
+        own = answer_rows(len(est.features[-1].columns))
+        grid = [answer_rows(len(feature.columns)) for feature in est.features[:-1]]
+        tops, bottoms = (
+            judge(est.groups, [*grid, last], population=est._population)[1].reshape(-1)
+            for last in (own, np.eye(1, own.shape[1]))
+        )
+        rows = []
+        for place, answers in enumerate(product(*(feature.answers for feature in est.features))):
+            cell = dict(zip(est.names, answers, strict=True))
+            pieces = [est._weights(cell), est._weights({name: cell[name] for name in others})]
+            trusted = bool(tops[place] and bottoms[place // len(own)])
+            found = est._asked(CONDITIONAL, pieces, 0, 1, trusted=trusted)
+            rows.append((*answers, found.value, found.stderr, *found.confidence_interval(level)))
+        names = [*est.names, "proportion", "stderr", "low", "high"]
+        return pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True)))
+
+    def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
+        """A share among those with one answer, less that among those with another.
+
+        `difference("smoker", between=("age", "18-29", "65+"))` is P(smoker | 18-29) - P(smoker | 65+). What is asked
+        about is a flag, or a choice's answer such as `("age", "65+")`.
+        """
+        return self._asked(DIFFERENCE, self._two_shares(what, between), -1, 1)
+
+    def ratio(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
+        """The ratio of two shares, as in `difference`: P(smoker | 18-29) / P(smoker | 65+)."""
+        return self._asked(RATIO, self._two_shares(what, between), 0, inf)
+
+    def odds_ratio(self, first: Any, second: Any) -> JointAnswer:
+        """The odds of the first if the second is true, over those if it is not."""
+        (a, is_a, no_a), (b, is_b, no_b) = self._indicators(first, second)
+        pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
+        return self._asked(ODDS_RATIO, [self.product_weights({a: left, b: right}) for left, right in pairs], 0, inf)
+
+    def correlation(self, first: Any, second: Any) -> JointAnswer:
+        """The correlation (phi) of two flags, or of choices' answers such as `("age", "65+")`."""
+        (a, is_a, no_a), (b, is_b, no_b) = self._indicators(first, second)
+        alone = [self.product_weights({name: vector}) for name, vector in ((a, is_a), (a, no_a), (b, is_b), (b, no_b))]
+        return self._asked(CORRELATION, [*alone, self.product_weights({a: is_a, b: is_b})], -1, 1)
+
+    def association(self, first: str, second: str) -> Association:
+        """Cramer's V and mutual information of two features, with the bias that the noise brings taken off."""
+        est = self.project(first, second)
+        shares, covariance = est._pair()
+        trusted = bool(
+            judge(est.groups, [answer_rows(len(f.columns)) for f in est.features], population=est._population)[1].all()
+        )
+        spread = est._open_cells()
+        found = []
+        for name, mutual in (("Cramer's V", False), ("mutual information", True)):
+            law, gradient = strength(shares, covariance, mutual=mutual)
+            line, wide = (float(gradient @ matrix @ gradient) for matrix in (covariance, spread))
+            enough = trusted and bool(np.isfinite(law.stderr))
+            size = effective_n(est.n, wide, line, est.subject)
+            found.append(JointAnswer(name, float(law.value), law, enough, est.subject, size))
+        return Association(*found)
+
+    def independence(self, first: str, second: str) -> Independence:
+        """A test of whether two features are independent in the population, whomever the estimate is about."""
+        from scipy.special import chdtrc
+
+        est = self.project(first, second)
+        groups = [group for group in est.groups if isinstance(group, Group)]
+        if len(groups) < len(est.groups):
+            raise EstimateError("independence is tested before given(...), and not with maximum likelihood")
+        rows = flat([answer_rows(len(feature.columns)) for feature in est.features])
+        covariance = np.sum([at_independence(group) for group in groups], axis=0)
+        statistic, degrees = wald(est._pair()[0], rows @ covariance @ rows.T / est.n**2)
+        return Independence(float(statistic), degrees, float(chdtrc(degrees, statistic)))
+
+    def _pair(self) -> tuple[Array, Array]:
+        """The shares of all cells, not cut, and their covariance in C order."""
+        rows = [answer_rows(len(feature.columns)) for feature in self.features]
+        over = flat(rows)
+        truth = self._sum(lambda group: group.truth)
+        return along(truth, rows) / self.n, over @ self.covariance() @ over.T / self.n**2
+
+    def _two_shares(self, what: Any, between: Sequence[Any]) -> list[list[Array]]:
+        if isinstance(between, str) or len(between) != 3:
+            raise EstimateError(
+                f'between is a feature and two of its answers: ("age", "18-29", "65+"); found {between!r}'
+            )
+        feature, *answers = between
+        pieces = []
+        for answer in answers:
+            (a, is_a, _), (b, is_b, _) = self._indicators(what, (feature, answer))
+            pieces += [self.product_weights({a: is_a, b: is_b}), self.product_weights({b: is_b})]
+        return pieces
+
+    def _indicators(self, first: Any, second: Any) -> tuple[tuple[str, Array, Array], tuple[str, Array, Array]]:
+        """Of two different features."""
+        one, other = self.indicator(first), self.indicator(second)
+        if one[0] == other[0]:
+            raise EstimateError(f"this takes two different features; found {one[0]!r} twice")
+        return one, other
+
+    def indicator(self, what: Any) -> tuple[str, Array, Array]:
+        """A flag, or a choice's answer: its feature, and the weights on that axis of "is" and of "is not"."""
+        name, *answer = [what] if isinstance(what, str) or not isinstance(what, Sequence) else what
+        if name in self.names and not answer:
+            feature = self.features[self.names.index(name)]
+            if isinstance(feature, Choice):
+                raise EstimateError(f"{name!r} is a choice: say which answer, such as {(name, feature.answers[0])}")
+            answer = [True]
+        if name in self.names and len(answer) != 1:
+            raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {what!r}")
+        vector = self._weights({name: answer[0] if answer else True})[self.names.index(name)]
+        return name, vector, np.eye(1, len(vector))[0] - vector
+
+    def product_weights(self, vectors: Mapping[str, Array]) -> list[Array]:
+        """Weights that are a product over features; those that are not named are not looked at."""
+        return [vectors.get(f.name, np.eye(1, 1 + len(f.columns))[0]) for f in self.features]
+
+    def _asked(
+        self, question: Question, pieces: Sequence[Sequence[Array]], least: float, most: float, *,
+        trusted: bool | None = None,
+    ) -> JointAnswer:  # fmt: skip
+        """The answer to a question about a few shares, whose weights are products over features.
+
+        Whether these shares are `trusted` is judged here, if that is not known yet.
+        """
+        own, covariance = np.empty(len(pieces)), np.empty((len(pieces), len(pieces)))
+        for i, left in enumerate(pieces):
+            own[i] = self._sum(lambda group, w=left: contract(group.truth, w)) / self.n
+            for j, right in enumerate(pieces[: i + 1]):
+                both = self._sum(lambda group, w=(left, right): group.covariance(*w, population=self._population))
+                covariance[i, j] = covariance[j, i] = both / self.n**2
+        if trusted is None:
+            each = ([vector[None] for vector in weights] for weights in pieces)
+            trusted = all(judge(self.groups, rows, population=self._population)[1].all() for rows in each)
+        law = question.law(own, covariance)
+        enough = trusted and bool(question.steady(own, covariance)) and bool(np.isfinite(law.stderr))
+        value, cut = float(law.value), (-inf, inf)
+        if self.fitted is not None:
+            fitted = np.array([contract(self.mean, weights) for weights in pieces]) / self.n
+            value, cut = float(question.law(fitted, covariance).value), (least, most)
+        openly, ours = (float(question.variance(own, of)) for of in (self._open(pieces) / self.n**2, covariance))
+        size = effective_n(self.n, openly, ours, self.subject)
+        return JointAnswer(question.name, value, law, enough, self.subject, size, *cut)
+
+    def _cells(self) -> Array:
+        """Numbers of respondents, none negative."""
+        return np.maximum(along(self.mean, [answer_rows(len(feature.columns)) for feature in self.features]), 0)
+
+    def _open(self, pieces: Sequence[Sequence[Array]]) -> Array:
+        """The covariance of numbers of respondents about the population, if all answers were given openly."""
+        cells, up = self._cells(), self._to_cells()
+        cells *= self.n / cells.sum() if cells.any() else 1
+        over = [[matrix @ vector for matrix, vector in zip(up, w, strict=True)] for w in pieces]
+        means = np.array([contract(cells, line) for line in over])
+        squares = [[contract(cells, [a * b for a, b in zip(i, j, strict=True)]) for j in over] for i in over]
+        return np.array(squares) - np.outer(means, means) / self.n
+
+    def _open_cells(self) -> Array:
+        """The same of all cells, as shares."""
+        shares = self._cells().reshape(-1)
+        shares = shares / shares.sum()
+        return (np.diag(shares) - np.outer(shares, shares)) / self.n
 
     def _law(self, weights: Sequence[Array]) -> OneColumn | None:
         """The exact law of an answer, if there is one."""
@@ -315,7 +499,9 @@ class Estimate:
             n * H, n * b, *self.proper.equations(), draws, np.random.default_rng() if rng is None else rng
         )
         check_convergence(convergence)
-        return Posterior(self.names, tuple(product(*map(_answers, self.features))), shares, convergence)
+        return Posterior(
+            self.names, tuple(product(*(feature.answers for feature in self.features))), shares, convergence
+        )
 
     def sample(self, n: int, rng: np.random.Generator) -> Any:
         """Synthetic records, drawn from a proper table: an Arrow table with a column for each feature."""
@@ -323,13 +509,13 @@ class Estimate:
             raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
         if not isinstance(rng, np.random.Generator):
             raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
-        cells = along(self.mean, [_answer_rows(feature) for feature in self.features])
+        cells = along(self.mean, [answer_rows(len(feature.columns)) for feature in self.features])
         if cells.min() < -SLACK * self.n:
             raise EstimateError(f'only a proper table can be drawn from; this one is {self.method}: use "feasible"')
         shares = np.maximum(cells, 0).reshape(-1)
         places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
         columns = {
-            feature.name: pa.array(_answers(feature)).take(pa.array(codes))
+            feature.name: pa.array(feature.answers).take(pa.array(codes))
             for feature, codes in zip(self.features, places, strict=True)
         }
         return pa.table(columns)
@@ -355,10 +541,10 @@ class Estimate:
         for feature in self.features:
             rows = np.eye(1 + len(feature.columns))[:1]
             if feature.name in answers:
-                options = _answers(feature)
+                options = list(feature.answers)
                 if not isinstance(answers[feature.name], str | bool | np.bool_) or answers[feature.name] not in options:
                     raise EstimateError(f"{feature.name!r} has the answers {options}; found {answers[feature.name]!r}")
-                rows = _answer_rows(feature)[options.index(answers[feature.name]) :]
+                rows = answer_rows(len(feature.columns))[options.index(answers[feature.name]) :]
             weights.append(rows[0])
         return weights
 
@@ -405,20 +591,14 @@ def _factors(weights: Array) -> list[Array] | None:
     return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
 
 
+def _check_columns(names: Sequence[str]) -> None:
+    if taken := set(names) & {"proportion", "stderr", "low", "high"}:
+        raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature, or use cell")
+
+
 def _is_number(number: Any) -> bool:
     return isinstance(number, int | float | np.integer | np.floating) and bool(np.isfinite(number))
 
 
 def _is_share(share: Any) -> bool:
     return _is_number(share) and 0 <= share <= 1
-
-
-def _answers(feature: Feature) -> list[Any]:
-    return list(feature.values) if isinstance(feature, Choice) else [False, True]
-
-
-def _answer_rows(feature: Feature) -> Array:
-    """The weights of each answer on a feature's axis: False is all less True."""
-    if isinstance(feature, Choice):
-        return np.eye(1 + len(feature.values))[1:]
-    return np.array([[1.0, -1.0], [0.0, 1.0]])

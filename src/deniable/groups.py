@@ -161,6 +161,12 @@ class DenseGroup:
         return self.matrices["population" if population else "respondents"]
 
 
+def at_independence(group: Group) -> Array:
+    """The covariance of all entries about the population, in C order, if its answers were independent."""
+    truth = by_margins(group.truth, len(group.axes))([np.eye(size) for size in group.truth.shape])
+    return Group(group.n, group.axes, truth).dense(population=True)
+
+
 Groups = Sequence[Group | DenseGroup]
 
 

@@ -114,7 +114,7 @@ class Grid:
             seen = np.flatnonzero(self.h)
             return _summed(self.channels, np.column_stack(np.unravel_index(seen, self.shares.shape)), w[seen])
         pairs = along(w.reshape(self.shares.shape), [_pairs(channel).T for channel in self.channels])
-        return as_matrix(pairs.reshape([m for level in levels for m in (level, level)]))
+        return as_matrix(pairs.reshape([m for level in levels for m in (level, level)]), len(levels))
 
 
 @dataclass(frozen=True, eq=False)

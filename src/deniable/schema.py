@@ -43,6 +43,11 @@ class Flag:
         return 2
 
     @property
+    def answers(self) -> tuple[bool, ...]:
+        """What can be answered, in the order of the codes."""
+        return (False, True)
+
+    @property
     def columns(self) -> range:
         """The codes that have an evidence column: True alone."""
         return range(1, 2)
@@ -83,6 +88,11 @@ class Choice:
     def levels(self) -> int:
         """How many answers are possible: codes run from 0 to levels - 1."""
         return len(self.values)
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What can be answered, in the order of the codes."""
+        return self.values
 
     @property
     def columns(self) -> range:

@@ -163,14 +163,20 @@ def margins(columns: int) -> Array:
     return np.vstack([np.ones(columns), np.eye(columns)])
 
 
+def answer_rows(columns: int) -> Array:
+    """The weights of each answer on one axis, the inverse of `margins`: a flag's False is all less True."""
+    return np.array([[1.0, -1.0], [0.0, 1.0]]) if columns == 1 else np.eye(1 + columns)[1:]
+
+
 def moment_matrix(truth: Array, moments: Sequence[Array]) -> Array:
-    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a matrix."""
+    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a matrix; for many truths, if it has more axes."""
     for moment in moments:
         truth = np.tensordot(truth, moment, axes=([0], [2]))
-    return as_matrix(truth)
+    return as_matrix(truth, len(moments))
 
 
-def as_matrix(tensor: Array) -> Array:
-    """From a tensor with two axes of each feature, one after the other, to a matrix with the first ones as rows."""
-    order = [*range(0, tensor.ndim, 2), *range(1, tensor.ndim, 2)]
-    return tensor.transpose(order).reshape(prod(tensor.shape[::2]), -1)
+def as_matrix(tensor: Array, features: int) -> Array:
+    """From a tensor that ends with two axes of each feature in turn to matrices with the first ones as rows."""
+    many = tensor.ndim - 2 * features
+    order = [*range(many), *range(many, tensor.ndim, 2), *range(many + 1, tensor.ndim, 2)]
+    return tensor.transpose(order).reshape(*tensor.shape[:many], prod(tensor.shape[many::2]), -1)

@@ -1,0 +1,129 @@
+"""All pairs of features of a survey at once: how strongly they go together, and which of them surely do.
+
+Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and all
+that `Estimate` would say of each is worked out for all.
+"""
+
+from collections import defaultdict
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.counts import Counts, columns
+from deniable.cumulants import by_margins
+from deniable.errors import CountError, EstimateError
+from deniable.groups import Group, judge
+from deniable.intervals import checked_level
+from deniable.progress import watched
+from deniable.questions import CORRELATION
+from deniable.strength import strength, wald
+from deniable.structure import Array, Axis, along, answer_rows, flat, moment_matrix
+
+BATCH = 1 << 21  # numbers in the covariances of one batch
+
+# Of two flags' entries (all, second, first, both), what a correlation is made of: (first, not, second, not, both).
+SHARES = np.array([[0, 0, 1, 0], [1, 0, -1, 0], [0, 1, 0, 0], [1, -1, 0, 0], [0, 0, 0, 1]], np.float64)
+
+Pair = tuple[str, str]
+
+
+def associations(counts: Counts, *, level: float = 0.95) -> Any:
+    """Every pair of features, ranked by how surely they go together in the population: an Arrow table.
+
+    `effect` is the correlation of two flags, and Cramer's V of other pairs (`measure` says which), with its interval;
+    `p_value` is that of a test of independence, and `fdr` the false discovery rate of a list that ends here (Benjamini
+    and Hochberg). Where there are not enough reports for an interval, `low` and `high` are nan.
+    """
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {counts!r}")
+    level = checked_level(level)
+    if not counts.n:
+        raise EstimateError("there are no reports to estimate from")
+    found = [row for batch in watched(_batches(counts), "pairs of features") for row in _asked(counts, batch, level)]
+    if not found:
+        raise CountError("these counts hold no pair of features; count them with order=2")
+    found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
+    names = ["first", "second", "measure", "effect", "low", "high", "p_value"]
+    table = dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
+    return pa.table({**table, "fdr": false_discovery_rate(np.array(table["p_value"]))})
+
+
+def false_discovery_rate(p_values: Array) -> Array:
+    """Of the list that ends with each test: p times the number of tests over its rank, no larger than those after."""
+    some = ~np.isnan(p_values)
+    order = np.argsort(p_values[some], kind="stable")
+    scaled = p_values[some][order] * some.sum() / np.arange(1, some.sum() + 1)
+    rates = np.empty_like(scaled)
+    rates[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    full = np.full(len(p_values), np.nan)
+    full[some] = rates
+    return full
+
+
+class _Batch(list[Pair]):
+    """Pairs with the same axes; its length is how many there are."""
+
+
+def _batches(counts: Counts) -> Any:
+    """All pairs that were counted, by their axes, not too many at a time."""
+    plan = counts.plan
+    held = [set(table) for table in counts.tables]
+    kinds: dict[tuple[Axis, Axis], list[Pair]] = defaultdict(list)
+    axes = {name: Axis.of(plan[name], centred=True) for name in plan.schema.names}
+    for pair in combinations(plan.schema.names, 2):
+        if counts.moments is not None or any(set(pair) <= table for table in held):
+            kinds[axes[pair[0]], axes[pair[1]]].append(pair)
+    for kind, pairs in kinds.items():
+        size = max(1, BATCH // prod(1 + axis.m for axis in kind) ** 2)
+        for start in range(0, len(pairs), size):
+            yield _Batch(pairs[start : start + size])
+
+
+def _tables(counts: Counts, pairs: list[Pair]) -> Array:
+    """What was counted of each pair, the pairs in the last axis."""
+    if counts.moments is None:
+        return np.stack([counts.array(*pair) for pair in pairs], axis=-1)
+    moments = counts.moments if counts.moments.ndim == 2 else counts.moments[0]
+    places = {name: [0, *columns(counts.plan, name)] for name in {name for pair in pairs for name in pair}}
+    left, right = (np.array([places[pair[side]] for pair in pairs]) for side in (0, 1))
+    return np.moveaxis(moments[left[:, :, None], right[:, None, :]], 0, -1)
+
+
+def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, ...]]:
+    """A row for each pair, about the population."""
+    from scipy.special import chdtrc
+
+    n, axes = counts.n, tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
+    truth = _tables(counts, pairs).astype(np.float64)
+    for k, axis in enumerate(axes):
+        truth = np.moveaxis(axis.invert(np.moveaxis(truth, k, -1)), -1, k)
+    even = np.moveaxis(by_margins(truth, 2)([np.eye(1 + axis.m) for axis in axes]), 0, -1)
+    covariance, at_independence = (_covariance(n, axes, table) for table in (truth, even))
+    rows = [answer_rows(axis.m) for axis in axes]
+    over, shares = flat(rows), along(truth, rows) / n
+    statistic, degrees = wald(shares, over @ at_independence @ over.T / n**2)
+    p_values = chdtrc(degrees, statistic)
+    group = Group(n, axes, truth)
+    if all(axis.m == 1 for axis in axes):
+        measure = "correlation"
+        entries = np.moveaxis(truth, -1, 0).reshape(len(pairs), -1) / n
+        x, spread = entries @ SHARES.T, SHARES @ covariance @ SHARES.T / n**2
+        law: Any = CORRELATION.law(x, spread)
+        each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
+        trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
+    else:
+        measure = "Cramer's V"
+        law, _ = strength(shares, over @ covariance @ over.T / n**2)
+        trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & np.isfinite(law.stderr)
+    low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
+    numbers = zip(law.value.tolist(), low.tolist(), high.tolist(), p_values.tolist(), strict=True)
+    return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
+
+
+def _covariance(n: int, axes: tuple[Axis, ...], truth: Array) -> Array:
+    """About the population, of all entries of each table; the tables stand in the last axis."""
+    entries = np.moveaxis(truth, -1, 0).reshape(truth.shape[-1], -1)
+    return moment_matrix(truth, [axis.seconds()[0] for axis in axes]) - entries[:, :, None] * entries[:, None, :] / n
