@@ -9,7 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-threa
 
 import numpy as np
 
-BENCHMARKS = ("randomizing", "counting", "streaming", "estimating", "coverage", "accuracy", "startup")
+BENCHMARKS = ("randomizing", "counting", "streaming", "estimating", "coverage", "accuracy", "joint", "startup")
 
 print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")
 for name in sys.argv[1:] or BENCHMARKS:

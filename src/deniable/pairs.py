@@ -101,7 +101,7 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
     for k, axis in enumerate(axes):
         truth = np.moveaxis(axis.invert(np.moveaxis(truth, k, -1)), -1, k)
     even = np.moveaxis(by_margins(truth, 2)([np.eye(1 + axis.m) for axis in axes]), 0, -1)
-    covariance, at_independence = (_covariance(n, axes, table) for table in (truth, even))
+    covariance, at_independence = (covariance_of(n, axes, table) for table in (truth, even))
     rows = [answer_rows(axis.m) for axis in axes]
     over, shares = flat(rows), along(truth, rows) / n
     statistic, degrees = wald(shares, over @ at_independence @ over.T / n**2)
@@ -123,7 +123,11 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
 
 
-def _covariance(n: int, axes: tuple[Axis, ...], truth: Array) -> Array:
-    """About the population, of all entries of each table; the tables stand in the last axis."""
+def covariance_of(n: int, axes: tuple[Axis, ...], truth: Array, *, population: bool = True) -> Array:
+    """Of all entries of each table; the tables stand in the last axis."""
+    moments = [axis.seconds() for axis in axes]
+    covariance = moment_matrix(truth, [g for g, _ in moments])
+    if not population:
+        return covariance - moment_matrix(truth, [u for _, u in moments])
     entries = np.moveaxis(truth, -1, 0).reshape(truth.shape[-1], -1)
-    return moment_matrix(truth, [axis.seconds()[0] for axis in axes]) - entries[:, :, None] * entries[:, None, :] / n
+    return covariance - entries[:, :, None] * entries[:, None, :] / n

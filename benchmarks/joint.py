@@ -1,0 +1,260 @@
+"""How often the intervals of joint answers hold the truth, and how tests of independence behave.
+
+Surveys are those of `coverage`, of two features; all surveys of a setting are asked at once, by the library's own
+formulas and rule. The table in docs/joint-answers.md is printed by this script.
+"""
+
+import csv
+import itertools
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import deniable as dn
+from benchmarks.coverage import KINDS, LEVEL, SUBJECTS, Setting, Surveys, plan_for, respondents, shares_for, surveys
+from deniable.cumulants import by_margins
+from deniable.groups import Group, judge
+from deniable.pairs import covariance_of
+from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.strength import wald
+from deniable.structure import along, answer_rows, flat
+
+EPSILONS = (1.0, 2.0, 4.0)
+SIZES = (1_000, 10_000, 100_000)
+ANSWERS = ("loosely", "rare")
+BATCH = 4_000  # surveys at a time
+SURVEYS = 8_000
+AGAIN = 10  # times as many of a setting that is out of range, to tell chance from fact
+TESTS = 40_000  # surveys in which independence is tested
+
+Places = tuple[int | None, int | None]  # of the two features' answers; None is not looked at, -1 the last
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question and the shares it is about: conditional on the second feature's first or last answer."""
+
+    question: Question
+    shares: tuple[Places, ...]
+    flags_only: bool = False
+
+
+TWO = ((-1, 0), (None, 0), (-1, -1), (None, -1))
+QUESTIONS = (
+    Asked(CONDITIONAL, ((0, 0), (None, 0))),
+    Asked(CONDITIONAL, ((-1, -1), (None, -1))),
+    Asked(DIFFERENCE, TWO),
+    Asked(RATIO, TWO),
+    Asked(ODDS_RATIO, ((1, 1), (1, 0), (0, 1), (0, 0)), flags_only=True),
+    Asked(CORRELATION, ((1, None), (0, None), (None, 1), (None, 0), (1, 1)), flags_only=True),
+)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many surveys claimed an interval of a question, and how often the truth was outside of it then."""
+
+    setting: Setting
+    question: str
+    claimed: float
+    below: float
+    above: float
+
+    @property
+    def covered(self) -> float:
+        return 1 - self.below - self.above
+
+    @property
+    def in_range(self) -> bool:
+        return abs(self.covered - LEVEL) <= 0.01
+
+
+def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
+    """The truth, low and high ends of all surveys, and which of them claim their intervals."""
+    n, axes = many.setting.n, tuple(many.axes)
+    levels = many.shares.shape
+    rows = [np.vstack([np.eye(1, 1 + axis.m), answer_rows(axis.m)]) for axis in axes]
+    at = [tuple(0 if x is None else 1 + x % m for x, m in zip(place, levels, strict=True)) for place in one.shares]
+    weights = np.array([np.kron(rows[0][i], rows[1][j]) for i, j in at])
+    covariance = covariance_of(n, axes, many.estimates, population=many.population)
+    entries = np.moveaxis(many.estimates, -1, 0).reshape(len(covariance), -1)
+    shares, spread = entries @ weights.T / n, weights @ covariance @ weights.T / n**2
+    trusted = judge([Group(n, axes, many.estimates)], rows, population=many.population)[1]
+    claims = np.all([trusted[:, i, j] for i, j in at], axis=0) & one.question.steady(shares, spread)
+    true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
+    wide = along(np.moveaxis(true, 0, -1), [_summing(m) for m in levels])
+    truth = np.stack([wide[:, i, j] for i, j in at], axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        law = one.question.law(shares, spread)
+        low, high = (law.ppf(0.5 + side * LEVEL / 2) for side in (-1, 1))
+        return one.question.law(truth, np.zeros_like(spread)).value, low, high, claims & np.isfinite(low + high)
+
+
+def _summing(levels: int) -> Any:
+    return np.vstack([np.ones(levels), np.eye(levels)])
+
+
+def measure(setting: Setting, runs: int, rng: np.random.Generator, people: Any) -> list[Covered]:
+    tallies: dict[int, Any] = {}
+    for _ in range(0, runs, BATCH):
+        drawn = setting.subject == "population"
+        rows = respondents(setting, BATCH, rng) if drawn else np.broadcast_to(people, (BATCH, *people.shape[1:]))
+        many = surveys(setting, rows, rng)
+        for place, one in enumerate(QUESTIONS):
+            if one.flags_only and many.shares.shape != (2, 2):
+                continue
+            truth, low, high, claims = asked(many, one)
+            counted = [claims.sum(), (truth < low)[claims].sum(), (truth > high)[claims].sum()]
+            tallies[place] = tallies.get(place, 0) + np.array(counted)
+    return [
+        Covered(
+            setting, QUESTIONS[place].question.name, claimed / runs, below / max(claimed, 1), above / max(claimed, 1)
+        )
+        for place, (claimed, below, above) in tallies.items()
+    ]
+
+
+def _one(setting: Setting) -> list[Covered]:
+    rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
+    people = respondents(setting, 1, rng)
+    found = measure(setting, SURVEYS, rng, people)
+    if all(one.in_range for one in found if one.claimed >= 0.5):
+        return found
+    return measure(setting, AGAIN * SURVEYS, rng, people)  # all of them new
+
+
+def settings() -> list[Setting]:
+    return [
+        Setting(kind, 2, epsilon, n, subject, answers)
+        for kind, epsilon, n, subject, answers in itertools.product(KINDS, EPSILONS, SIZES, SUBJECTS, ANSWERS)
+    ]
+
+
+# -- independence -----------------------------------------------------------------------------------------------------
+
+
+def tests() -> list[Setting]:
+    """Twenty settings of independent answers."""
+    return [
+        Setting(kind, 2, epsilon, n, "population", "alone")
+        for kind in KINDS
+        for epsilon, n in ((1.0, 1_000), (2.0, 1_000), (4.0, 10_000), (1.0, 100_000))
+    ]
+
+
+def statistics(setting: Setting, shares: Any, runs: int, rng: np.random.Generator) -> tuple[Any, int, Any]:
+    """Wald's statistic of surveys of a population, its degrees of freedom, and Pearson's of the true answers."""
+    found, oracle, degrees = [], [], 1
+    for _ in range(0, runs, BATCH):
+        people = rng.multinomial(setting.n, shares.reshape(-1), size=min(runs, BATCH)).reshape(-1, *shares.shape)
+        many = surveys(replace(setting, answers="loosely"), people, rng)
+        axes = tuple(many.axes)
+        rows = [answer_rows(axis.m) for axis in axes]
+        at_independence = covariance_of(setting.n, axes, independent(axes, many.estimates), population=True)
+        over = flat(rows)
+        statistic, degrees = wald(
+            along(many.estimates, rows) / setting.n, over @ at_independence @ over.T / setting.n**2
+        )
+        found.append(statistic)
+        r, c = people.sum(axis=2, keepdims=True), people.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            oracle.append(np.nansum((people - r * c / setting.n) ** 2 / (r * c / setting.n), axis=(1, 2)))
+    return np.concatenate(found), degrees, np.concatenate(oracle)
+
+
+def independent(axes: Any, estimates: Any) -> Any:
+    return np.moveaxis(by_margins(estimates, 2)([np.eye(1 + axis.m) for axis in axes]), 0, -1)
+
+
+def _alarms(setting: Setting) -> float:
+    from scipy.special import chdtri
+
+    rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
+    shares = _independent_shares(setting)
+    statistic, degrees, _ = statistics(setting, shares, TESTS, rng)
+    return float(np.mean(statistic > chdtri(degrees, 0.05)))
+
+
+def _independent_shares(setting: Setting) -> Any:
+    plan = plan_for(setting.kind, 2, setting.epsilon)
+    loose = shares_for([max(2, protocol.columns) for protocol in plan.protocols], "loosely")
+    return np.multiply.outer(loose.sum(axis=1), loose.sum(axis=0))
+
+
+def power() -> None:
+    """How often a true association is found, against a test that sees the true answers."""
+    from scipy.special import chdtri
+
+    print("\nPower of the test at 5 %: two flags with shares 0.3 and 0.4, N = 10,000; of 4,000 surveys each")
+    strengths = (0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.15, 0.2)
+    print(f"  {'correlation':24}" + "".join(f"{phi:8.2f}" for phi in strengths))
+    rows: dict[str, list[float]] = {"true answers": []}
+    for epsilon in EPSILONS:
+        rows[f"epsilon {epsilon:g} each"] = []
+        for phi in strengths:
+            rng = np.random.default_rng(1)
+            both = 0.12 + phi * np.sqrt(0.3 * 0.7 * 0.4 * 0.6)
+            shares = np.array([[1 - 0.7 + both, 0.4 - both], [0.3 - both, both]])
+            setting = Setting("flags", 2, epsilon, 10_000, "population")
+            ours, _, oracle = statistics(setting, shares, 4_000, rng)
+            rows[f"epsilon {epsilon:g} each"].append(float(np.mean(ours > chdtri(1, 0.05))))
+            if epsilon == EPSILONS[0]:
+                rows["true answers"].append(float(np.mean(oracle > chdtri(1, 0.05))))
+    for name, line in rows.items():
+        print(f"  {name:24}" + "".join(f"{share:8.1%}" for share in line))
+
+
+def all_pairs() -> None:
+    rng = np.random.default_rng(1)
+    names = [f"f{k}" for k in range(200)]
+    plan = dn.Plan(
+        dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=1.0))
+    )
+    counts = dn.count(dn.randomize({name: rng.random(20_000) < 0.3 for name in names}, plan, rng=rng), order=2)
+    dn.associations(counts)
+    start = time.perf_counter()
+    rows = dn.associations(counts).num_rows
+    print(f"\nAll {rows:,} pairs of 200 flags: {time.perf_counter() - start:.2f} s after counting (wanted: 2 s)")
+
+
+def run() -> None:
+    """Print how often joint answers' intervals hold the truth, and how tests behave; write joint.csv."""
+    all_pairs()
+    found: list[Covered] = []
+    with ProcessPoolExecutor() as pool:
+        for done, results in enumerate(pool.map(_one, todo := settings()), start=1):
+            found += results
+            if sys.stderr.isatty():
+                print(f"\r{done} of {len(todo)} settings", end="", file=sys.stderr)
+        alarms = list(pool.map(_alarms, tests()))
+    with Path("joint.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f.name for f in fields(Setting)), "question", "claimed", "below", "above", "covered"])
+        for one in found:
+            writer.writerow([*astuple(one.setting), one.question, one.claimed, one.below, one.above, one.covered])
+    print(f"\nCoverage of 95 % intervals of joint answers, {SURVEYS:,} surveys of each setting (all in joint.csv);")
+    print(f"{AGAIN * SURVEYS:,} of those with one out of range, to tell chance from fact. In range: 94 to 96 %\n")
+    print(f"  {'':26} {'asked':>6} {'answered':>9} {'in range':>9} {'least':>7} {'most':>7}")
+    for name in dict.fromkeys(one.question for one in found):
+        for answers in ANSWERS:
+            _line(f"{name}{' (rare)' * (answers == 'rare')}", [
+                one for one in found if one.question == name and one.setting.answers == answers
+            ])  # fmt: skip
+    print(f"\nFalse alarms of the test of independence at 5 %, {TESTS:,} surveys each (wanted: 4.5 to 5.5 %)")
+    for setting, alarm in zip(tests(), alarms, strict=True):
+        print(f"  {setting.kind:16} epsilon {setting.epsilon:g} each, N = {setting.n:7,}: {alarm:6.2%}")
+    power()
+
+
+def _line(name: str, cells: Sequence[Covered]) -> None:
+    answered = [one for one in cells if one.claimed >= 0.5]
+    good, shares = np.mean([one.in_range for one in answered]), [one.covered for one in answered]
+    ends = f"{min(shares):7.1%} {max(shares):7.1%}"
+    print(f"  {name:26} {len(cells):6} {len(answered) / len(cells):9.1%} {good:9.1%} {ends}")
