@@ -273,6 +273,40 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert "none.npz: cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("survey")
+def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    smoker = rng.random(3000) < 0.4
+    answers = {"smoker": smoker, "age": np.where(smoker, "young", "old"), "income": [1.0] * 3000}
+    counts = dn.count(dn.randomize(answers, dn.Plan.load("plan.json"), rng=rng), order=2)
+    counts.save("c.npz")
+    capsys.readouterr()
+    est = dn.estimate(counts, ["age", "smoker"])
+    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--json", "--level", "0.9"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.conditional("smoker", given="age", level=0.9).to_pylist()
+    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--population"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["age", "smoker", "proportion", "stderr", "low", "high"]
+    rows = dn.associations(counts).to_pylist()
+    assert main(["associations", "c.npz", "--top", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == [{name: None if cell != cell else cell for name, cell in rows[0].items()}]
+    assert "1 of 3 pairs; --top 0 shows all" in err
+    assert main(["associations", "c.npz", "--top", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[1].split()[:2] == ["smoker", "age"]
+    assert f"{rows[0]['p_value']:.2g}" in lines[1].split()
+    for command, words in (
+        (["conditional", "c.npz", "smoker", "--given", "smoker"], "project takes"),
+        (["conditional", "c.npz", "sex", "--given", "smoker"], "no feature 'sex'"),
+        (["associations", "c.npz", "--top", "-1"], "--top takes how many to show"),
+        (["associations", "none.npz"], "cannot be read"),
+    ):
+        assert main(command) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_demo_runs_and_finds_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -15,7 +15,7 @@ import deniable as dn
 from deniable import client
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/counting.md", "docs/estimating.md", "docs/proper-tables.md"]
+DOCUMENTS = ["README.md", "docs/counting.md", "docs/estimating.md", "docs/proper-tables.md", "docs/joint-answers.md"]
 
 
 def blocks(document: str) -> list[tuple[str, str]]:

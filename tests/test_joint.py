@@ -1,5 +1,6 @@
 """Joint answers: gradients, laws, invariances, open answers against scipy, and how often intervals hold the truth."""
 
+from itertools import combinations
 from math import isnan, sqrt
 
 import numpy as np
@@ -307,6 +308,24 @@ def test_regression_on_open_answers_is_least_squares_with_the_sandwich() -> None
     assert rows[1]["p_value"] == pytest.approx(2 * stats.norm.sf(abs(b[1]) / sqrt(covariance[1, 1])))
 
 
+def test_regression_from_tables_of_four_features_is_that_from_one_of_all() -> None:
+    rng = np.random.default_rng(1)
+    names = list("abcdef")
+    plan = dn.Plan(
+        dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=3.0))
+    )
+    records = {name: rng.random(20_000) < 0.4 for name in names}
+    records["a"] = records["b"] ^ (rng.random(20_000) < 0.3)
+    reports = dn.randomize(records, plan, rng=rng)
+    whole, fours = dn.count(reports, names), dn.count(reports, [list(four) for four in combinations(names, 4)])
+    one, other = (dn.regress(counts, "a", on=names[1:]) for counts in (whole, fours))
+    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9)
+    np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
+    assert one.coefficients[1] == pytest.approx(0.4, abs=5 * one.stderr[1])
+    with pytest.raises(dn.EstimateError, match="or order=4"):
+        dn.regress(dn.count(reports, order=3), "a", on=names[1:])
+
+
 def test_regression_holds_the_truth_as_often_as_it_says() -> None:
     records, _ = survey(10_000)
     b, _ = least_squares(records, 10_000)
@@ -336,6 +355,8 @@ def test_regressions_that_cannot_be_are_refused() -> None:
         dn.regress(counts, "smoker", on=["age"], about="all")
     with pytest.raises(dn.EstimateError, match="'age' is a choice: say which answer"):
         dn.regress(counts, "age", on=["smoker"])
+    with pytest.raises(dn.EstimateError, match="each feature once; found 'smoker' again"):
+        dn.regress(counts, "smoker", on=["age", "smoker"])
     old = dn.regress(counts, ("age", "old"), on=["smoker"])
     assert old.terms == ("constant", "smoker")
 

@@ -134,3 +134,6 @@ class Independence:
     p_value: float
 
     subject = "population"
+
+    def __str__(self) -> str:
+        return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {self.degrees} degrees of freedom)"

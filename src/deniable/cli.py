@@ -127,14 +127,39 @@ def _parser() -> argparse.ArgumentParser:
         default="consistent",
         help="feasible is a proper table, nothing negative",
     )
-    table.add_argument("--population", action="store_true", help="about the population, not these respondents alone")
-    table.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
+    _add_subject(table)
     table.add_argument("--simultaneous", action="store_true", help="intervals that hold for the whole table at once")
-    form = table.add_mutually_exclusive_group()
+    _add_form(table)
+    table.set_defaults(run=_table)
+
+    conditional = commands.add_parser("conditional", help="estimate the answers to one feature, given those to others")
+    conditional.add_argument("counts", help="a .npz file of counts")
+    conditional.add_argument("what", metavar="feature", help="whose answers")
+    conditional.add_argument("--given", nargs="+", required=True, metavar="FEATURE", help="among whom")
+    _add_subject(conditional)
+    _add_form(conditional)
+    conditional.set_defaults(run=_conditional)
+
+    associations = commands.add_parser("associations", help="every pair of features, the surest associations first")
+    associations.add_argument(
+        "counts", help="a .npz file of counts that holds pairs of features, as --order 2 makes it"
+    )
+    associations.add_argument("--top", type=int, default=20, help="how many to show (20; 0 for all)")
+    associations.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
+    _add_form(associations)
+    associations.set_defaults(run=_associations)
+    return parser
+
+
+def _add_subject(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--population", action="store_true", help="about the population, not these respondents alone")
+    command.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
+
+
+def _add_form(command: argparse.ArgumentParser) -> None:
+    form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="comma-separated values")
     form.add_argument("--json", action="store_true", help="a list of objects")
-    table.set_defaults(run=_table)
-    return parser
 
 
 def _demo(_arguments: argparse.Namespace) -> None:
@@ -188,15 +213,40 @@ def _count(arguments: argparse.Namespace) -> None:
 
 
 def _table(arguments: argparse.Namespace) -> None:
-    import csv
-    import json
-
     from deniable.counts import Counts
     from deniable.estimates import estimate
 
     est = estimate(Counts.load(arguments.counts), arguments.names, method=arguments.method)
     est = est.about("population" if arguments.population else "respondents")
-    table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
+    _show(est.table(level=arguments.level, simultaneous=arguments.simultaneous), arguments)
+
+
+def _conditional(arguments: argparse.Namespace) -> None:
+    from deniable.counts import Counts
+    from deniable.estimates import estimate
+
+    names = list(dict.fromkeys([*arguments.given, arguments.what]))
+    est = estimate(Counts.load(arguments.counts), names).about("population" if arguments.population else "respondents")
+    _show(est.conditional(arguments.what, given=arguments.given, level=arguments.level), arguments)
+
+
+def _associations(arguments: argparse.Namespace) -> None:
+    from deniable.counts import Counts
+    from deniable.pairs import associations
+
+    if arguments.top < 0:
+        raise DeniableError(f"--top takes how many to show, or 0 for all; found {arguments.top}")
+    table = associations(Counts.load(arguments.counts), level=arguments.level)
+    _show(table.slice(0, arguments.top or None), arguments)
+    if 0 < arguments.top < table.num_rows:
+        print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)
+
+
+def _show(table: Any, arguments: argparse.Namespace) -> None:
+    """An Arrow table in the form that was asked for."""
+    import csv
+    import json
+
     rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]  # no nan
     if arguments.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
@@ -212,12 +262,21 @@ def _aligned(rows: Sequence[dict[str, Any]]) -> str:
     """Rows in columns: numbers with four digits, and words where there are not enough reports for an interval."""
     table = [list(rows[0])]
     for row in rows:
-        *answers, proportion, stderr, low, high = row.values()
-        numbers = [f"{proportion:.4f}", "" if stderr is None else f"{stderr:.4f}"]
-        numbers += ["not enough reports", ""] if low is None else [f"{low:.4f}", f"{high:.4f}"]
-        table.append([*(str(answer).lower() if isinstance(answer, bool) else answer for answer in answers), *numbers])
+        short = {**row, "low": "not enough reports"} if row["low"] is None else row
+        table.append([_cell(name, value) for name, value in short.items()])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+
+
+def _cell(name: str, value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:.2g}" if name in ("p_value", "fdr") else f"{value:.4f}"
+    return str(value)
 
 
 def _randomized_parts(path: Path, plan: "Plan") -> Iterator["Reports"]:

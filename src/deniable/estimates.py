@@ -88,8 +88,7 @@ class Estimate:
         if (left is None) != (right is None):
             raise EstimateError("covariance takes two cells, or none for the whole matrix")
         if left is not None and right is not None:
-            pair = self._weights(left), self._weights(right)
-            return float(self._sum(lambda group: group.covariance(*pair, population=self._population)))
+            return self.covariance_of(self._weights(left), self._weights(right))
         size = self.mean.size
         if 3 * 8 * size**2 > physical_memory() // 2:
             raise EstimateError(
@@ -97,6 +96,10 @@ class Estimate:
                 "ask for its entries, covariance({...}, {...}), or for fewer features with project"
             )
         return self._sum(lambda group: group.dense(population=self._population))
+
+    def covariance_of(self, left: Sequence[Array], right: Sequence[Array]) -> float:
+        """Of two weighted sums of entries whose weights are products, one vector per feature."""
+        return float(self._sum(lambda group: group.covariance(left, right, population=self._population)))
 
     def project(self, *names: str) -> "Estimate":
         """The estimate of fewer features, in this order."""
@@ -430,8 +433,7 @@ class Estimate:
         for i, left in enumerate(pieces):
             own[i] = self._sum(lambda group, w=left: contract(group.truth, w)) / self.n
             for j, right in enumerate(pieces[: i + 1]):
-                both = self._sum(lambda group, w=(left, right): group.covariance(*w, population=self._population))
-                covariance[i, j] = covariance[j, i] = both / self.n**2
+                covariance[i, j] = covariance[j, i] = self.covariance_of(left, right) / self.n**2
         if trusted is None:
             each = ([vector[None] for vector in weights] for weights in pieces)
             trusted = all(judge(self.groups, rows, population=self._population)[1].all() for rows in each)

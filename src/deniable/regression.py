@@ -1,12 +1,13 @@
 """Linear regression on private answers, from estimated second moments.
 
 With y the outcome (0 or 1) and X a constant and an indicator for every answer of each predictor but its first, the
-coefficients b = (E XX')^-1 E Xy need pairs of features alone. The moments E X (y - X'b) are linear in the table of all
-features, so their covariance S follows from the table's, and that of b is A^-1 S A^-1 with A = E XX' (the sandwich).
+coefficients b = (E XX')^-1 E Xy need pairs of features alone. E X (y - X'b) is linear in these moments, so its
+covariance S follows from theirs, and that of b is A^-1 S A^-1 with A = E XX' (the sandwich).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from deniable.estimates import Estimate, estimate
 from deniable.groups import SUBJECTS
 from deniable.intervals import checked_level
 from deniable.schema import SEPARATOR, Flag
-from deniable.structure import Array, flat
+from deniable.structure import Array, contract
 
 SAFELY = 5  # standard errors: the least eigenvalue of A must be so far above zero
 
@@ -66,58 +67,108 @@ class Regression:
 def regress(counts: Counts, outcome: Any, *, on: Sequence[str], about: str = "population") -> Regression:
     """How the probability of an outcome depends on other features, all at once (a linear probability model).
 
-    The outcome is a flag, or a choice's answer as `("age", "65+")`. Counts must hold one table with all the features.
+    The outcome is a flag, or a choice's answer as `("age", "65+")`. Counts must hold one table with all the features,
+    or all tables of four of them (order=4), as the covariance of two pairs is that of four features.
     """
     if about not in SUBJECTS:
         raise EstimateError(f'a regression is about "respondents" or the "population"; found {about!r}')
     if isinstance(on, str) or not isinstance(on, Sequence) or not on:
         raise EstimateError(f"regress takes a list of features to regress on; found {on!r}")
     names = [outcome if isinstance(outcome, str) else outcome[0], *on]
-    try:
-        est = estimate(counts, names).about(about)
-    except CountError as error:
-        raise EstimateError(
-            f"a regression needs one table that holds all its features, as count(reports, {names}) makes it: {error}"
-        ) from None
-    y = est.indicator(outcome)[:2]
-    x: list[Indicator] = [None]
+    found = _Moments(counts, about)
+    y = found.indicator(outcome, names)
+    x: list[Product] = [{}]
     terms = ["constant"]
-    for feature in est.features[1:]:
+    for name in on:
+        feature = counts.plan.schema[name]
         for answer in feature.answers[1:]:
-            x.append(est.indicator((feature.name, answer))[:2])
-            terms.append(feature.name if isinstance(feature, Flag) else f"{feature.name}{SEPARATOR}{answer}")
-    squares = np.array([[_weights(est, left, right) for right in x] for left in x])  # of X X', over the table's entries
-    mean, covariance = est.mean.reshape(-1) / est.n, est.covariance() / est.n**2
-    moments = squares @ mean
-    _check_safe(moments, squares, covariance, est.n)
-    with_outcome = np.array([_weights(est, y, each) for each in x])
-    b = np.asarray(np.linalg.solve(moments, with_outcome @ mean), np.float64)
-    slopes = np.linalg.inv(moments) @ (with_outcome - np.tensordot(b, squares, axes=(0, 1)))
-    return Regression(names[0], tuple(terms), b, slopes @ covariance @ slopes.T, est.n, about)
+            x.append(found.indicator((name, answer), names))
+            terms.append(name if isinstance(feature, Flag) else f"{name}{SEPARATOR}{answer}")
+    squares = np.array([[found.place(_both(left, right)) for right in x] for left in x])
+    with_outcome = np.array([found.place(_both(y, each)) for each in x])
+    mean, covariance = found.mean(), found.covariance()
+    moments = mean[squares]
+    _check_safe(moments, squares, covariance, counts.n)
+    b = np.asarray(np.linalg.solve(moments, mean[with_outcome]), np.float64)
+    slopes = np.zeros((len(x), len(mean)))
+    for i in range(len(x)):
+        np.add.at(slopes[i], with_outcome[i], 1.0)
+        np.add.at(slopes[i], squares[i], -b)
+    slopes = np.linalg.inv(moments) @ slopes
+    return Regression(names[0], tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, about)
 
 
-def _weights(est: Estimate, left: "Indicator", right: "Indicator") -> Array:
-    """The weights of the product of two indicators: of answers that exclude each other it is nothing."""
-    both: dict[str, Array] = {}
-    for one in (left, right):
-        if one is not None:
-            name, vector = one
-            both[name] = vector * both.get(name, 1)
-    return flat(est.product_weights(both))
+Product = dict[str, Array]  # weights of the features that a product of indicators looks at
 
 
-def _check_safe(moments: Array, squares: Array, covariance: Array, n: int) -> None:
+def _both(left: Product, right: Product) -> Product:
+    """The product of two products: of a feature's answers that exclude each other it is nothing."""
+    return {**left, **{name: vector * left.get(name, 1) for name, vector in right.items()}}
+
+
+class _Moments:
+    """Shares of respondents with some answers, each to two features at most, each once; and their covariance."""
+
+    def __init__(self, counts: Counts, subject: str) -> None:
+        self.counts, self.subject = counts, subject
+        self.products: list[Product] = []
+        self.places: dict[Any, int] = {}
+        self.estimates: dict[tuple[str, ...], Estimate] = {}
+
+    def estimate(self, names: Iterable[str]) -> Estimate:
+        """Of these features, from any table that holds them."""
+        wanted = tuple(sorted(set(names), key=self.counts.plan.schema.index))
+        if wanted not in self.estimates:
+            try:
+                self.estimates[wanted] = estimate(self.counts, wanted).about(self.subject)
+            except CountError as error:
+                raise EstimateError(
+                    f"a regression needs one table that holds all its features, or order=4: {error}"
+                ) from None
+        return self.estimates[wanted]
+
+    def indicator(self, what: Any, names: Sequence[str]) -> Product:
+        name = what if isinstance(what, str) else what[0]
+        if names.count(name) > 1:
+            raise EstimateError(f"a regression takes each feature once; found {name!r} again")
+        return {name: self.estimate([name]).indicator(what)[1]}
+
+    def place(self, product: Product) -> int:
+        """Where it stands among the moments."""
+        key = tuple(sorted((name, vector.tobytes()) for name, vector in product.items()))
+        if key not in self.places:
+            self.places[key] = len(self.products)
+            self.products.append(product)
+        return self.places[key]
+
+    def mean(self) -> Array:
+        shares = []
+        for product in self.products:
+            est = self.estimate(product) if product else None
+            shares.append(1.0 if est is None else contract(est.mean, est.product_weights(product)) / est.n)
+        return np.array(shares)
+
+    def covariance(self) -> Array:
+        size = len(self.products)
+        matrix = np.zeros((size, size))
+        for i, j in combinations_with_replacement(range(size), 2):
+            left, right = self.products[i], self.products[j]
+            if left and right:  # the constant does not vary
+                est = self.estimate([*left, *right])
+                both = est.product_weights(left), est.product_weights(right)
+                matrix[i, j] = matrix[j, i] = est.covariance_of(*both) / est.n**2
+        return matrix
+
+
+def _check_safe(moments: Array, squares: Any, covariance: Array, n: int) -> None:
     """Refuse moments that may well be those of no table: their least eigenvalue must surely be above zero."""
     values, vectors = np.linalg.eigh(moments)
-    u = vectors[:, 0]
-    line = np.einsum("i,j,ijk->k", u, u, squares)
+    line = np.zeros(len(covariance))
+    np.add.at(line, squares, np.outer(vectors[:, 0], vectors[:, 0]))
     variance = float(line @ covariance @ line)
-    if not values[0] > SAFELY * np.sqrt(max(variance, 0)) or variance < 0:
+    if variance < 0 or not values[0] > SAFELY * np.sqrt(variance):
         found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
         raise EstimateError(
             f"not enough reports for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
             f"and must be {SAFELY} standard errors above zero. Regress on fewer features or answers, or ask more people"
         )
-
-
-Indicator = tuple[str, Array] | None  # None is the constant
