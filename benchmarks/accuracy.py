@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from benchmarks.coverage import patterns
 from benchmarks.harness import Row, medians, show
 from deniable.likelihood import (
     GAP,
@@ -37,6 +36,7 @@ from deniable.likelihood import (
     patterns_of,
 )
 from deniable.protocols import Protocol
+from deniable.simulate import patterns, shown_patterns
 from deniable.structure import along, flat, moment_matrix
 
 SETS = {
@@ -111,10 +111,7 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
         reports = dn.randomize(records, plan, rng=rng)
         names = plan.schema.names
         return people / setting.n, dn.count(reports, names), patterns_of(reports, names)
-    tensor = people[None]
-    for protocol in plan.protocols:
-        tensor = np.sum([rng.multinomial(tensor[:, x], law) for x, law in enumerate(patterns(protocol)[1])], axis=0)
-    shown = counted = tensor[0]
+    shown = counted = shown_patterns(plan.protocols, people[None], rng)[0]
     for protocol in plan.protocols:
         counted = np.tensordot(counted, patterns(protocol)[0], axes=([0], [0]))
     channels = tuple(protocol.likelihood(patterns(protocol)[0][:, 1:]) for protocol in plan.protocols)

@@ -20,7 +20,7 @@ import numpy as np
 import deniable as dn
 from deniable.groups import Group, judge
 from deniable.intervals import OneColumn, limits
-from deniable.protocols import Protocol
+from deniable.simulate import patterns, shown_patterns
 from deniable.structure import Axis, answer_rows
 
 LEVEL = 0.95
@@ -113,26 +113,9 @@ def shares_for(levels: Sequence[int], answers: str) -> Any:
     return 0.6 * tables[0] + 0.4 * tables[1]
 
 
-def patterns(protocol: Protocol) -> tuple[Any, Any]:
-    """What evidence there can be, with index 0 always 1, and its probabilities for each true value."""
-    m, p, q = protocol.columns, protocol.p, protocol.q
-    if protocol.exclusive and m > 1:
-        evidence = np.eye(m, dtype=int)
-        law = np.full((m, m), p) + (q - p) * np.eye(m)
-    else:
-        evidence = np.array(list(itertools.product((0, 1), repeat=m)))
-        rates = np.array([[p], [q]]) if m == 1 else np.full((m, m), p) + (q - p) * np.eye(m)
-        law = np.prod(np.where(evidence == 1, rates[:, None], 1 - rates[:, None]), axis=2)
-    return np.hstack([np.ones((len(evidence), 1), int), evidence]), law / law.sum(axis=1, keepdims=True)
-
-
 def simulated(plan: dn.Plan, people: Any, rng: np.random.Generator) -> Any:
     """Counts of surveys, from how many respondents of each kind took part in each: (surveys, levels...)."""
-    tensor = people
-    for protocol in plan.protocols:  # the axis of this feature is the second, and goes to the end
-        _, law = patterns(protocol)
-        shown = [rng.multinomial(tensor[:, x], chances) for x, chances in enumerate(law)]
-        tensor = np.sum(shown, axis=0)
+    tensor = shown_patterns(plan.protocols, people, rng)
     for protocol in plan.protocols:
         tensor = np.moveaxis(np.tensordot(tensor, patterns(protocol)[0], axes=([1], [0])), -1, tensor.ndim - 1)
     return tensor

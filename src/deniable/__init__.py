@@ -23,9 +23,11 @@ _HOME = {
     "DeniableError": "errors", "SchemaError": "errors", "PlanError": "errors", "AnswerError": "errors",
     "ReportError": "errors", "CountError": "errors", "EstimateError": "errors",
 }  # fmt: skip
-__all__ = [*_HOME]
+_MODULES = ("simulate",)
+__all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
+    from deniable import simulate as simulate
     from deniable.comparison import compare as compare
     from deniable.counting import count as count
     from deniable.counts import Counts as Counts
@@ -56,10 +58,12 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"deniable.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'deniable' has no attribute {name!r}")
     return getattr(importlib.import_module(f"deniable.{_HOME[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_MODULES])

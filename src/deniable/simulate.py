@@ -1,0 +1,167 @@
+"""Surveys of a known truth, to try things out: answer by answer, or straight to counts.
+
+`reports` draws respondents and randomizes each answer, as in the field. `counts` draws from the law of the same counts
+without any rows: respondents of one kind show each pattern of evidence a multinomial number of times, so the sum over
+kinds, feature by feature, takes as long for a billion respondents as for ten.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.counts import Counts
+from deniable.draws import seeded
+from deniable.errors import AnswerError
+from deniable.plan import Plan
+from deniable.protocols import LocalHashing, Protocol
+from deniable.reports import Reports, randomize_codes
+from deniable.schema import Flag, Schema
+
+MOST_PATTERNS = 1 << 24  # of all features, that are drawn at once
+
+Array = npt.NDArray[np.float64]
+Counted = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What share of a population gives each combination of answers: a tensor with an axis for each feature."""
+
+    schema: Schema
+    shares: Array
+
+    def people(self, n: int, rng: np.random.Generator) -> Counted:
+        """How many of n respondents drawn from it give each combination of answers."""
+        drawn = rng.multinomial(_checked_size(n), self.shares.reshape(-1))
+        return drawn.reshape(self.shares.shape).astype(np.int64)
+
+
+def truth(schema: Schema, of: Any) -> Truth:
+    """A truth of independent columns, of latent classes, or given as a table.
+
+    `{"smoker": 0.3, "age": [0.5, 0.3, 0.2]}` are independent columns: the share of True, or of each answer.
+    `[(0.6, {...}), (0.4, {...})]` is a population of several kinds of people, with independent columns in each.
+    An array with an axis for each feature (a flag's is False, True) is taken as shares, or as numbers of respondents.
+    """
+    if isinstance(of, Mapping):
+        return Truth(schema, _independent(schema, of))
+    if isinstance(of, Sequence) and of and all(isinstance(one, Sequence) and len(one) == 2 for one in of):
+        kinds = [(weight, kind) for weight, kind in of if isinstance(kind, Mapping)]
+        if len(kinds) == len(of):
+            weights = _proper([weight for weight, _ in kinds], "the shares of the classes")
+            tables = [_independent(schema, kind) for _, kind in kinds]
+            return Truth(schema, np.tensordot(weights, np.array(tables), axes=1))
+    try:
+        table = np.asarray(of, np.float64)
+    except (TypeError, ValueError):
+        raise AnswerError(
+            f"a truth is a mapping of columns, a list of (share, columns), or a table; found {of!r}"
+        ) from None
+    shape = tuple(feature.levels for feature in schema)
+    if table.shape != shape:
+        raise AnswerError(f"a table of these features has the shape {shape}; found {table.shape}")
+    if not table.sum() > 0:
+        raise AnswerError("a table of a truth must hold some respondents; found none")
+    return Truth(schema, _proper(table.reshape(-1) / table.sum(), "a table's shares").reshape(shape))
+
+
+def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
+    """n respondents drawn from a truth, each answer randomized by itself."""
+    _check_plan(of, plan)
+    kinds = np.repeat(np.arange(of.shares.size), of.people(n, rng).reshape(-1))
+    rng.shuffle(kinds)
+    codes = np.unravel_index(kinds, of.shares.shape)
+    return randomize_codes([np.asarray(code) for code in codes], plan, seeded(rng))
+
+
+def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int | None = None) -> Counts:
+    """The counts of all features of n respondents drawn from a truth, or of given numbers of each kind of respondent.
+
+    They have the law of `count(reports(...))`. Local hashing is refused: its bits depend on each other.
+    """
+    people = of.people(n, rng) if isinstance(of, Truth) and n is not None else of
+    if isinstance(people, Truth):
+        raise AnswerError("counts of a truth need n, how many respondents to draw")
+    levels = tuple(feature.levels for feature in plan.schema)
+    people = np.asarray(people)
+    if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
+        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {people!r}")
+    if hashed := [feature.name for feature, protocol in plan if isinstance(protocol, LocalHashing)]:
+        raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
+    shown = shown_patterns(plan.protocols, people[None], rng)[0]
+    for protocol in plan.protocols:
+        shown = np.tensordot(shown, patterns(protocol)[0], axes=([0], [0]))
+    return Counts(plan, {plan.schema.names: shown})
+
+
+def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng: np.random.Generator) -> Counted:
+    """How many reports show each combination of the features' patterns, in each of many surveys.
+
+    People are (surveys, answers...), and what is shown (surveys, patterns...).
+    """
+    laws = [patterns(protocol)[1] for protocol in protocols]
+    if prod(law.shape[1] for law in laws) > MOST_PATTERNS:
+        raise AnswerError("there are too many patterns of evidence to draw; simulate reports, or fewer features")
+    tensor = people
+    for law in laws:  # the axis of this feature is the second, and goes to the end
+        tensor = np.sum([rng.multinomial(tensor[:, x], chances) for x, chances in enumerate(law)], axis=0)
+    return tensor
+
+
+def patterns(protocol: Protocol) -> tuple[Counted, Array]:
+    """What evidence a feature can show, with index 0 always 1, and how likely each is for each true answer.
+
+    Local hashing's bits are taken as independent, which they are four by four.
+    """
+    m, p, q = protocol.columns, protocol.p, protocol.q
+    if protocol.exclusive and m > 1:
+        evidence = np.eye(m, dtype=np.int64)
+        law = np.full((m, m), p) + (q - p) * np.eye(m)
+    else:
+        evidence = np.array(list(product((0, 1), repeat=m)), np.int64)
+        rates = np.array([[p], [q]]) if m == 1 else np.full((m, m), p) + (q - p) * np.eye(m)
+        law = np.prod(np.where(evidence == 1, rates[:, None], 1 - rates[:, None]), axis=2)
+    return np.hstack([np.ones((len(evidence), 1), np.int64), evidence]), law / law.sum(axis=1, keepdims=True)
+
+
+def _independent(schema: Schema, columns: Mapping[str, Any]) -> Array:
+    if set(columns) != set(schema.names):
+        raise AnswerError(
+            f"shares are given for each of {', '.join(schema.names)}; found {', '.join(map(str, columns))}"
+        )
+    margins = []
+    for feature in schema:
+        given = columns[feature.name]
+        shares = [1 - given, given] if isinstance(feature, Flag) and np.ndim(given) == 0 else given
+        margin = _proper(shares, f"the shares of {feature.name!r}")
+        if len(margin) != feature.levels:
+            raise AnswerError(f"{feature.name!r} has {feature.levels} answers; found {len(margin)} shares")
+        margins.append(margin)
+    return np.asarray(reduce(np.multiply.outer, margins), np.float64)
+
+
+def _proper(shares: Any, what: str) -> Array:
+    try:
+        numbers = np.asarray(shares, np.float64)
+    except (TypeError, ValueError):
+        raise AnswerError(f"{what} are numbers that sum to 1; found {shares!r}") from None
+    if numbers.ndim != 1 or not np.isfinite(numbers).all() or (numbers < 0).any() or abs(numbers.sum() - 1) > 1e-9:
+        raise AnswerError(f"{what} are not negative and sum to 1; found {shares!r}")
+    return np.asarray(numbers / numbers.sum(), np.float64)
+
+
+def _checked_size(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise AnswerError(f"n is how many respondents to draw, a whole number; found {n!r}")
+    return int(n)
+
+
+def _check_plan(of: Truth, plan: Plan) -> None:
+    if of.schema != plan.schema:
+        raise AnswerError("the truth and the plan are of different features")
