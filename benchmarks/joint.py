@@ -19,8 +19,7 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.coverage import KINDS, LEVEL, SUBJECTS, Setting, Surveys, plan_for, respondents, shares_for, surveys
-from deniable.cumulants import by_margins
-from deniable.groups import Group, judge
+from deniable.groups import Group, at_independence, judge
 from deniable.pairs import covariance_of
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.strength import wald
@@ -157,20 +156,14 @@ def statistics(setting: Setting, shares: Any, runs: int, rng: np.random.Generato
         many = surveys(replace(setting, answers="loosely"), people, rng)
         axes = tuple(many.axes)
         rows = [answer_rows(axis.m) for axis in axes]
-        at_independence = covariance_of(setting.n, axes, independent(axes, many.estimates), population=True)
+        covariance = at_independence(Group(setting.n, axes, many.estimates))
         over = flat(rows)
-        statistic, degrees = wald(
-            along(many.estimates, rows) / setting.n, over @ at_independence @ over.T / setting.n**2
-        )
+        statistic, degrees = wald(along(many.estimates, rows) / setting.n, over @ covariance @ over.T / setting.n**2)
         found.append(statistic)
         r, c = people.sum(axis=2, keepdims=True), people.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             oracle.append(np.nansum((people - r * c / setting.n) ** 2 / (r * c / setting.n), axis=(1, 2)))
     return np.concatenate(found), degrees, np.concatenate(oracle)
-
-
-def independent(axes: Any, estimates: Any) -> Any:
-    return np.moveaxis(by_margins(estimates, 2)([np.eye(1 + axis.m) for axis in axes]), 0, -1)
 
 
 def _alarms(setting: Setting) -> float:

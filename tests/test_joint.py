@@ -6,7 +6,7 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 from benchmarks.coverage import Setting, respondents
-from benchmarks.joint import BATCH, QUESTIONS, asked, independent, measure, statistics, surveys
+from benchmarks.joint import BATCH, QUESTIONS, asked, measure, statistics, surveys
 from scipy import stats
 
 import deniable as dn
@@ -14,7 +14,7 @@ from deniable.laws import RatioLaw
 from deniable.pairs import covariance_of, false_discovery_rate
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, STEADY, Question
 from deniable.strength import strength, wald
-from deniable.structure import along, answer_rows, flat
+from deniable.structure import along, answer_rows, flat, margins
 
 ALL = {question.name: question for question in (CONDITIONAL, DIFFERENCE, RATIO, ODDS_RATIO, CORRELATION)}
 
@@ -248,6 +248,76 @@ def test_the_price_of_privacy_in_respondents() -> None:
     assert epsilons == sorted(epsilons)
 
 
+def test_what_is_known_exactly_is_no_reason_to_refuse() -> None:
+    _, counts = survey()
+    est = dn.estimate(counts, ["smoker", "drinker", "age"]).about("population")
+    shares = {"smoker": {True: 0.29}, "drinker": {True: 0.385}}
+    plain, known = est.correlation("smoker", "drinker"), est.given(shares).correlation("smoker", "drinker")
+    assert known.enough
+    assert known.stderr < 1.01 * plain.stderr
+    by_age = est.given({"age": {"young": 0.5, "old": 0.2}}).difference("smoker", between=("age", "old", "young"))
+    assert by_age.enough
+    _, openly = survey(3_000, openly=True)
+    for answer in (
+        dn.estimate(openly, ["smoker", "drinker"]).correlation("smoker", "drinker"),
+        dn.estimate(openly, ["smoker", "age"]).ratio("smoker", between=("age", "old", "young")),
+    ):
+        assert answer.stderr == 0
+        assert answer.confidence_interval() == pytest.approx((answer.value, answer.value))
+    table = dn.estimate(openly, ["smoker", "age"]).conditional("smoker", given="age")
+    np.testing.assert_allclose(table["low"].to_numpy(), table["high"].to_numpy(), atol=1e-9)
+
+
+def test_a_test_that_rare_answers_would_fool_is_not_made() -> None:
+    """Independent and rare answers, hardly randomized: without the rule many pairs would be found."""
+    rng = np.random.default_rng(8)
+    names = list("abcdef")
+    plan = dn.Plan(
+        dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=8.0))
+    )
+    found = []
+    for _ in range(30):
+        reports = dn.randomize({name: rng.random(300) < 0.02 for name in names}, plan, rng=rng)
+        rows = dn.associations(dn.count(reports, order=2)).to_pylist()
+        found += [row["fdr"] for row in rows if row["fdr"] < 0.05]
+    assert not found
+    test = dn.estimate(dn.count(reports, order=2), ["a", "b"]).independence("a", "b")
+    assert not test.enough
+    assert isnan(test.p_value)
+    assert str(test) == "not enough reports for this question"
+    many = dn.randomize({name: rng.random(30_000) < 0.02 for name in names}, plan, rng=rng)
+    assert dn.estimate(dn.count(many, order=2), ["a", "b"]).independence("a", "b").enough
+
+
+def test_mutual_information_needs_cells_that_are_surely_not_empty() -> None:
+    rng = np.random.default_rng(1)
+    schema = dn.Schema([dn.Choice("a", AGES), dn.Choice("b", AGES)])
+    same = np.array(AGES)[rng.choice(3, 10_000)]
+    counts = dn.count(dn.randomize({"a": same, "b": same}, dn.Plan(schema, epsilon=6.0), rng=rng), ["a", "b"])
+    found = dn.estimate(counts, ["a", "b"]).about("population").association("a", "b")
+    assert not found.mutual_information.enough
+    assert found.cramers_v.enough
+    assert found.cramers_v.confidence_interval()[1] <= 1
+    assert "not enough reports" in repr(found)
+
+
+def test_laws_answer_at_their_ends_without_warnings() -> None:
+    for law in (RatioLaw(0.3, 1.0, 0.04, 0.01, 0.02), RatioLaw(0.3, 1.0, 0.04, 0.0, 0.0)):
+        assert law.cdf([-np.inf, np.inf]) == pytest.approx([0, 1], abs=1e-9)
+        assert law.pdf([-np.inf, np.inf]).tolist() == [0, 0]
+        assert np.isnan(law.ppf([-1, 2])).all()
+        law.ppf([0, 1])
+    exact = RatioLaw(0.3, 1.0, 0.0, 0.0, 0.0)
+    assert exact.cdf([0.2, 0.4]).tolist() == [0, 1]
+    assert exact.ppf(0.9) == pytest.approx(0.3)
+    _, counts = survey(5_000)
+    law = dn.estimate(counts, ["smoker", "age"]).association("smoker", "age").cramers_v.distribution
+    assert np.isnan(law.ppf([-1, 0, 1, 2])).all()
+    x = np.linspace(0.01, 0.6, 5001)
+    np.testing.assert_allclose(np.gradient(law.cdf(x), x)[1:-1], law.pdf(x)[1:-1], atol=2e-3)
+    assert law.cdf(-1.0) == law.pdf(-1.0) == 0
+
+
 def test_proper_tables_answer_within_what_can_be() -> None:
     _, counts = survey(2_000, epsilon=1.0)
     est = dn.estimate(counts, ["smoker", "age"], method="feasible")
@@ -364,18 +434,30 @@ def test_regressions_that_cannot_be_are_refused() -> None:
 def test_odd_questions_say_what_to_do() -> None:
     _, counts = survey(2_000)
     est = dn.estimate(counts, ["smoker", "drinker", "age"])
+    odd = [None, 5, [], (), {"age": "old"}, np.array(["age", "old"]), (["age"], "old"), b"age", ("age", "old", "young")]
     for ask, words in (
         (lambda: est.correlation("smoker", "smoker"), "two different features; found 'smoker' twice"),
         (lambda: est.correlation("smoker", "age"), "'age' is a choice: say which answer, such as ('age', 'young')"),
         (lambda: est.correlation("smoker", ("age", "ancient")), "found 'ancient'"),
         (lambda: est.correlation("smoker", "income"), "no feature 'income' here"),
-        (lambda: est.correlation("smoker", ("age", "old", "young")), "as (name, answer)"),
-        (lambda: est.difference("smoker", between="age"), "a feature and two of its answers"),
-        (lambda: est.difference("smoker", between=("age", "old")), "a feature and two of its answers"),
+        *((lambda what=what: est.odds_ratio("smoker", what), "as (name, answer)") for what in odd),
+        *(
+            (lambda what=what: est.difference("smoker", between=what), "two of its answers")
+            for what in ("age", *odd[:-1])
+        ),
+        (lambda: est.difference("smoker", between=(["age"], "old", "young")), "as (name, answer)"),
+        (lambda: est.difference("smoker", between=("age", "old", "old")), "two different answers; found 'old' twice"),
         (lambda: est.difference(("age", "old"), between=("age", "old", "young")), "two different features"),
-        (lambda: est.conditional("smoker", given="income"), "project takes one or more of"),
-        (lambda: est.conditional("smoker", given="smoker"), "project takes one or more of"),
+        (lambda: est.conditional("smoker", given="income"), "conditional takes different features of this estimate"),
+        (lambda: est.conditional("smoker", given="smoker"), "conditional takes different features of this estimate"),
+        *((lambda what=what: est.conditional("smoker", given=what), "conditional takes") for what in odd),
+        *((lambda what=what: est.independence("smoker", what), "independence takes different") for what in odd),
+        *((lambda what=what: est.association(what, "smoker"), "association takes different") for what in odd),
         (lambda: est.given({"age": {"old": 0.2}}).independence("smoker", "age"), "before given"),
+        *((lambda what=what: dn.regress(counts, what, on=["smoker"]), "as (name, answer)") for what in odd[:-1]),
+        (lambda: dn.regress(counts, "smoker", on=[("age", "old")]), "by their names"),
+        (lambda: dn.regress(est, "smoker", on=["age"]), "regress takes counts"),
+        (lambda: dn.compare(est, est), "the same one twice"),
         (lambda: dn.associations(3), "takes counts"),
     ):
         with pytest.raises(dn.EstimateError) as told:
@@ -433,7 +515,9 @@ def test_the_test_of_independence_has_its_size_and_the_respondents_covariance_ha
     many = surveys(setting, people, rng)
     rows = [answer_rows(axis.m) for axis in many.axes]
     over, axes = flat(rows), tuple(many.axes)
-    wrong = covariance_of(setting.n, axes, independent(axes, many.estimates), population=False)
+    even = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))[..., None] * setting.n
+    truth = along(even, [margins(axis.m) for axis in axes])  # of one survey, whose respondents' covariance is the same
+    wrong = covariance_of(setting.n, axes, np.moveaxis(truth, 0, -1), population=False)
     statistic, _ = wald(along(many.estimates, rows) / setting.n, over @ wrong @ over.T / setting.n**2)
     assert (statistic > most).mean() > 0.3
 

@@ -117,17 +117,23 @@ class JointAnswer:
         return f"<{self.name} {self}, about the {self.subject}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Association:
     """How strongly two features go together: Cramer's V, from 0 to 1, and mutual information, in nats."""
 
     cramers_v: JointAnswer
     mutual_information: JointAnswer
 
+    def __repr__(self) -> str:
+        return f"<Cramer's V {self.cramers_v}; mutual information {self.mutual_information}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Independence:
-    """A test of independence, about the population: Wald's statistic, chi-square if the features are independent."""
+    """A test of independence, about the population: Wald's statistic, chi-square if the features are independent.
+
+    Where there are not enough reports for the test, `enough` is false and `p_value` is nan.
+    """
 
     statistic: float
     degrees: int
@@ -135,5 +141,16 @@ class Independence:
 
     subject = "population"
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for this test."""
+        return not isnan(self.p_value)
+
     def __str__(self) -> str:
-        return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {self.degrees} degrees of freedom)"
+        freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)} of freedom"
+        if not self.enough:
+            return "not enough reports for this question"
+        return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
+
+    def __repr__(self) -> str:
+        return f"<test of independence: {self}>"

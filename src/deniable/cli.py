@@ -135,12 +135,16 @@ def _parser() -> argparse.ArgumentParser:
     conditional = commands.add_parser("conditional", help="estimate the answers to one feature, given those to others")
     conditional.add_argument("counts", help="a .npz file of counts")
     conditional.add_argument("what", metavar="feature", help="whose answers")
-    conditional.add_argument("--given", nargs="+", required=True, metavar="FEATURE", help="among whom")
+    conditional.add_argument(
+        "--given", action="append", required=True, metavar="FEATURE", help="among whom; may be given more than once"
+    )
     _add_subject(conditional)
     _add_form(conditional)
     conditional.set_defaults(run=_conditional)
 
-    associations = commands.add_parser("associations", help="every pair of features, the surest associations first")
+    associations = commands.add_parser(
+        "associations", help="every pair of features, the surest associations in the population first"
+    )
     associations.add_argument(
         "counts", help="a .npz file of counts that holds pairs of features, as --order 2 makes it"
     )

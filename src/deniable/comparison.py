@@ -26,6 +26,8 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Any:
     for est in (before, after):
         if not isinstance(est, Estimate):
             raise EstimateError(f"compare takes two estimates, as dn.estimate gives them; found {est!r}")
+    if before is after:
+        raise EstimateError("compare takes estimates of different respondents; found the same one twice")
     if before.features != after.features or before.subject != after.subject:
         raise EstimateError(
             "compare takes estimates of the same features with the same values, in the same order and about the same; "

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import product
-from math import inf, prod, sqrt
+from math import inf, isfinite, nan, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,25 @@ from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
 from deniable.feasible import Equality, ProperTable, proper_table
-from deniable.groups import SLACK, SUBJECTS, DenseGroup, Group, at_independence, judge, margin
+from deniable.groups import (
+    SLACK,
+    SUBJECTS,
+    DenseGroup,
+    Group,
+    at_independence,
+    judge,
+    margin,
+    open_covariance,
+    open_moment,
+    testable,
+)
 from deniable.intervals import OneColumn, checked_level, limits
+from deniable.laws import RatioLaw
 from deniable.planes import physical_memory
 from deniable.posterior import Posterior, check_convergence, truncated_normal
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.schema import Choice, Feature
-from deniable.strength import strength, wald
+from deniable.strength import full, strength, wald
 from deniable.structure import Array, Axis, along, answer_rows, contract, flat, invert, margins
 
 METHODS = ("consistent", "unbiased", "feasible")
@@ -233,7 +245,7 @@ class Estimate:
             enough,
             law,
             cut,
-            self._open([weights])[0, 0],
+            self._open(weights, weights),
             self.subject,
         )
 
@@ -247,8 +259,8 @@ class Estimate:
         count = float((weights * self.mean).sum())
         if (vectors := _factors(weights)) is not None:
             found, enough = judge(self.groups, [vector[None] for vector in vectors], population=self._population)
-            spread = self._open([vectors])[0, 0]
-            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]), open=spread, subject=self.subject)
+            openly = self._open(vectors, vectors)
+            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]), open=openly, subject=self.subject)
         line = weights.reshape(-1)
         variance = float(line @ self.covariance() @ line)
         raw = self._sum(lambda group: group.raw_variances(population=self._population))
@@ -259,11 +271,10 @@ class Estimate:
         )
         over_cells = along(weights, self._to_cells())
         used = over_cells != 0
-        cells = self._cells()
-        spread = float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / self.n)
+        openly = sum(float(open_covariance(group, line[None])[0, 0]) for group in self.groups)
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
         trusted = variance == 0 or (variance > 0 and bool(enough[used].all()))
-        return Answer(count, self.n, found, trusted, open=spread, subject=self.subject)
+        return Answer(count, self.n, found, trusted, open=openly, subject=self.subject)
 
     def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
         """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
@@ -305,24 +316,34 @@ class Estimate:
         `conditional("smoker", given="age")` is an Arrow table of age, smoker, proportion, stderr, low and high.
         """
         level = checked_level(level)
-        others = [given] if isinstance(given, str) else list(given)
-        est = self.project(*others, what)
+        others = [given] if isinstance(given, str) else given
+        if not isinstance(others, Sequence) or not others:
+            raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
+        est = self._of("conditional", *others, what)
         _check_columns(est.names)
-        own = answer_rows(len(est.features[-1].columns))
+        last = len(est.features[-1].columns)
         grid = [answer_rows(len(feature.columns)) for feature in est.features[:-1]]
-        tops, bottoms = (
-            judge(est.groups, [*grid, last], population=est._population)[1].reshape(-1)
-            for last in (own, np.eye(1, own.shape[1]))
+        (top, first), (bottom, second) = (
+            judge(est.groups, [*grid, rows], population=est._population)
+            for rows in (answer_rows(last), np.eye(1, 1 + last))
         )
-        rows = []
-        for place, answers in enumerate(product(*(feature.answers for feature in est.features))):
-            cell = dict(zip(est.names, answers, strict=True))
-            pieces = [est._weights(cell), est._weights({name: cell[name] for name in others})]
-            trusted = bool(tops[place] and bottoms[place // len(own)])
-            found = est._asked(CONDITIONAL, pieces, 0, 1, trusted=trusted)
-            rows.append((*answers, found.value, found.stderr, *found.confidence_interval(level)))
-        names = [*est.names, "proportion", "stderr", "low", "high"]
-        return pa.table(dict(zip(names, map(pa.array, zip(*rows, strict=True)), strict=True)))
+        cells = [dict(zip(est.names, answers, strict=True)) for answers in product(*(f.answers for f in est.features))]
+        both = [est.covariance(cell, {name: cell[name] for name in others}) for cell in cells]
+        shape = top.variance.shape
+        x = np.stack(np.broadcast_arrays(top.mean, bottom.mean), axis=-1) / est.n
+        entries = top.variance, np.reshape(both, shape), np.broadcast_to(bottom.variance, shape)
+        spread = np.stack([entries[0], entries[1], entries[1], entries[2]], axis=-1).reshape(*shape, 2, 2) / est.n**2
+        law = CONDITIONAL.law(x, spread)
+        trusted = first & second & CONDITIONAL.steady(x, spread) & np.isfinite(law.stderr)
+        low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
+        shares = law.value
+        if est.fitted is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shares = along(est.mean, [*grid, answer_rows(last)]) / along(est.mean, [*grid, np.eye(1, 1 + last)])
+            low, high = np.minimum(np.clip(low, 0, 1), shares), np.maximum(np.clip(high, 0, 1), shares)
+        columns = {name: pa.array([cell[name] for cell in cells]) for name in est.names}
+        numbers = {"proportion": shares, "stderr": law.stderr, "low": low, "high": high}
+        return pa.table(columns | {name: np.asarray(column).reshape(-1) for name, column in numbers.items()})
 
     def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
         """A share among those with one answer, less that among those with another.
@@ -340,43 +361,59 @@ class Estimate:
         """The odds of the first if the second is true, over those if it is not."""
         (a, is_a, no_a), (b, is_b, no_b) = self._indicators(first, second)
         pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
-        return self._asked(ODDS_RATIO, [self.product_weights({a: left, b: right}) for left, right in pairs], 0, inf)
+        return self._asked(ODDS_RATIO, [{a: left, b: right} for left, right in pairs], 0, inf)
 
     def correlation(self, first: Any, second: Any) -> JointAnswer:
         """The correlation (phi) of two flags, or of choices' answers such as `("age", "65+")`."""
         (a, is_a, no_a), (b, is_b, no_b) = self._indicators(first, second)
-        alone = [self.product_weights({name: vector}) for name, vector in ((a, is_a), (a, no_a), (b, is_b), (b, no_b))]
-        return self._asked(CORRELATION, [*alone, self.product_weights({a: is_a, b: is_b})], -1, 1)
+        return self._asked(CORRELATION, [{a: is_a}, {a: no_a}, {b: is_b}, {b: no_b}, {a: is_a, b: is_b}], -1, 1)
 
     def association(self, first: str, second: str) -> Association:
-        """Cramer's V and mutual information of two features, with the bias that the noise brings taken off."""
-        est = self.project(first, second)
+        """Cramer's V and mutual information of two features, with the bias that the noise brings taken off.
+
+        Mutual information divides by every cell, so all of them must surely not be empty.
+        """
+        est = self._of("association", first, second)
+        est._check_sums("association")
         shares, covariance = est._pair()
-        trusted = bool(
-            judge(est.groups, [answer_rows(len(f.columns)) for f in est.features], population=est._population)[1].all()
-        )
-        spread = est._open_cells()
+        names = (("Cramer's V", False, 1.0), ("mutual information", True, inf))
+        if (np.abs(np.diagonal(covariance)) <= SLACK / est.n).all():  # nothing was randomized, or all is known
+            laws = [RatioLaw(float(strength(shares, covariance, mutual=mutual)[0].known), 1.0, 0.0, 0.0, 0.0)
+                    for _, mutual, _ in names]  # fmt: skip
+            return Association(*(JointAnswer(name, law.value, law, True, est.subject, nan, 0.0, most)
+                                 for law, (name, _, most) in zip(laws, names, strict=True)))  # fmt: skip
+        rows = [answer_rows(len(feature.columns)) for feature in est.features]
+        trusted = bool(judge(est.groups, rows, population=est._population)[1].all())
+        openly = np.sum([open_covariance(group, flat(rows)) for group in est.groups], axis=0) / est.n**2
         found = []
-        for name, mutual in (("Cramer's V", False), ("mutual information", True)):
+        for name, mutual, most in names:
             law, gradient = strength(shares, covariance, mutual=mutual)
-            line, wide = (float(gradient @ matrix @ gradient) for matrix in (covariance, spread))
-            enough = trusted and bool(np.isfinite(law.stderr))
+            line, wide = (float(gradient @ matrix @ gradient) for matrix in (covariance, openly))
+            ok = (
+                trusted
+                and bool(full(shares, covariance, cells=mutual))
+                and isfinite(law.value)
+                and isfinite(law.stderr)
+            )
             size = effective_n(est.n, wide, line, est.subject)
-            found.append(JointAnswer(name, float(law.value), law, enough, est.subject, size))
+            found.append(JointAnswer(name, min(float(law.value), most), law, ok, est.subject, size, 0.0, most))
         return Association(*found)
 
     def independence(self, first: str, second: str) -> Independence:
         """A test of whether two features are independent in the population, whomever the estimate is about."""
         from scipy.special import chdtrc
 
-        est = self.project(first, second)
+        est = self._of("independence", first, second)
+        est._check_sums("independence")
         groups = [group for group in est.groups if isinstance(group, Group)]
         if len(groups) < len(est.groups):
             raise EstimateError("independence is tested before given(...), and not with maximum likelihood")
-        rows = flat([answer_rows(len(feature.columns)) for feature in est.features])
+        rows = [answer_rows(len(feature.columns)) for feature in est.features]
+        over = flat(rows)
         covariance = np.sum([at_independence(group) for group in groups], axis=0)
-        statistic, degrees = wald(est._pair()[0], rows @ covariance @ rows.T / est.n**2)
-        return Independence(float(statistic), degrees, float(chdtrc(degrees, statistic)))
+        statistic, degrees = wald(est._pair()[0], over @ covariance @ over.T / est.n**2)
+        p_value = float(chdtrc(degrees, statistic)) if testable(groups, rows) else nan
+        return Independence(float(statistic), degrees, p_value)
 
     def _pair(self) -> tuple[Array, Array]:
         """The shares of all cells, not cut, and their covariance in C order."""
@@ -385,17 +422,33 @@ class Estimate:
         truth = self._sum(lambda group: group.truth)
         return along(truth, rows) / self.n, over @ self.covariance() @ over.T / self.n**2
 
-    def _two_shares(self, what: Any, between: Sequence[Any]) -> list[list[Array]]:
-        if isinstance(between, str) or len(between) != 3:
-            raise EstimateError(
-                f'between is a feature and two of its answers: ("age", "18-29", "65+"); found {between!r}'
-            )
+    def _of(self, asker: str, *names: Any) -> "Estimate":
+        """The estimate of the features that a question takes."""
+        if not all(isinstance(name, str) and name in self.names for name in names) or len(set(names)) < len(names):
+            have = ", ".join(map(repr, self.names))
+            raise EstimateError(f"{asker} takes different features of this estimate, {have}; found {list(names)}")
+        return self.project(*names)
+
+    def _two_shares(self, what: Any, between: Any) -> list[dict[str, Array]]:
+        if not isinstance(between, list | tuple) or len(between) != 3:
+            told = 'between is a feature and two of its answers: ("age", "18-29", "65+")'
+            raise EstimateError(f"{told}; found {between!r}")
         feature, *answers = between
+        if answers[0] == answers[1]:
+            raise EstimateError(f"between takes two different answers; found {answers[0]!r} twice")
         pieces = []
         for answer in answers:
             (a, is_a, _), (b, is_b, _) = self._indicators(what, (feature, answer))
-            pieces += [self.product_weights({a: is_a, b: is_b}), self.product_weights({b: is_b})]
+            pieces += [{a: is_a, b: is_b}, {b: is_b}]
         return pieces
+
+    def _check_sums(self, asker: str) -> None:
+        """Refuse tables whose answers do not sum to the whole, as those of unary encoding's plain estimates."""
+        for group in self.groups:
+            if isinstance(group, Group) and any(
+                axis.m > 1 and not axis.centred and not axis.exclusive for axis in group.axes
+            ):
+                raise EstimateError(f'{asker} needs tables whose answers sum to the whole; use method="consistent"')
 
     def _indicators(self, first: Any, second: Any) -> tuple[tuple[str, Array, Array], tuple[str, Array, Array]]:
         """Of two different features."""
@@ -406,15 +459,12 @@ class Estimate:
 
     def indicator(self, what: Any) -> tuple[str, Array, Array]:
         """A flag, or a choice's answer: its feature, and the weights on that axis of "is" and of "is not"."""
-        name, *answer = [what] if isinstance(what, str) or not isinstance(what, Sequence) else what
-        if name in self.names and not answer:
+        name, answer = (what, True) if isinstance(what, str) else _pair_of(what)
+        if name in self.names and isinstance(what, str):
             feature = self.features[self.names.index(name)]
             if isinstance(feature, Choice):
                 raise EstimateError(f"{name!r} is a choice: say which answer, such as {(name, feature.answers[0])}")
-            answer = [True]
-        if name in self.names and len(answer) != 1:
-            raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {what!r}")
-        vector = self._weights({name: answer[0] if answer else True})[self.names.index(name)]
+        vector = self._weights({name: answer})[self.names.index(name)]
         return name, vector, np.eye(1, len(vector))[0] - vector
 
     def product_weights(self, vectors: Mapping[str, Array]) -> list[Array]:
@@ -422,49 +472,33 @@ class Estimate:
         return [vectors.get(f.name, np.eye(1, 1 + len(f.columns))[0]) for f in self.features]
 
     def _asked(
-        self, question: Question, pieces: Sequence[Sequence[Array]], least: float, most: float, *,
-        trusted: bool | None = None,
-    ) -> JointAnswer:  # fmt: skip
-        """The answer to a question about a few shares, whose weights are products over features.
-
-        Whether these shares are `trusted` is judged here, if that is not known yet.
-        """
-        own, covariance = np.empty(len(pieces)), np.empty((len(pieces), len(pieces)))
-        for i, left in enumerate(pieces):
-            own[i] = self._sum(lambda group, w=left: contract(group.truth, w)) / self.n
-            for j, right in enumerate(pieces[: i + 1]):
-                covariance[i, j] = covariance[j, i] = self.covariance_of(left, right) / self.n**2
-        if trusted is None:
-            each = ([vector[None] for vector in weights] for weights in pieces)
-            trusted = all(judge(self.groups, rows, population=self._population)[1].all() for rows in each)
+        self, question: Question, products: Sequence[Mapping[str, Array]], least: float, most: float
+    ) -> JointAnswer:
+        """The answer to a question about a few shares, whose weights are products over features."""
+        est = self.project(*dict.fromkeys(name for one in products for name in one))
+        pieces = [est.product_weights(one) for one in products]
+        own = np.array([est._sum(lambda group, w=w: contract(group.truth, w)) for w in pieces]) / est.n
+        covariance, openly = (
+            np.array([[of(left, right) for right in pieces] for left in pieces]) / est.n**2
+            for of in (est.covariance_of, est._open)
+        )
+        known = np.abs(np.diagonal(covariance)) <= SLACK / est.n  # nothing was randomized, or it was given
+        covariance[known] = covariance[:, known] = 0.0
+        each = ([vector[None] for vector in weights] for weights in pieces)
+        trusted = all(judge(est.groups, rows, population=est._population)[1].all() for rows in each)
         law = question.law(own, covariance)
         enough = trusted and bool(question.steady(own, covariance)) and bool(np.isfinite(law.stderr))
         value, cut = float(law.value), (-inf, inf)
-        if self.fitted is not None:
-            fitted = np.array([contract(self.mean, weights) for weights in pieces]) / self.n
+        if est.fitted is not None:
+            fitted = np.array([contract(est.mean, weights) for weights in pieces]) / est.n
             value, cut = float(question.law(fitted, covariance).value), (least, most)
-        openly, ours = (float(question.variance(own, of)) for of in (self._open(pieces) / self.n**2, covariance))
-        size = effective_n(self.n, openly, ours, self.subject)
-        return JointAnswer(question.name, value, law, enough, self.subject, size, *cut)
+        wide, ours = (float(question.variance(own, of)) for of in (openly, covariance))
+        size = effective_n(est.n, wide, ours, est.subject)
+        return JointAnswer(question.name, value, law, enough, est.subject, size, *cut)
 
-    def _cells(self) -> Array:
-        """Numbers of respondents, none negative."""
-        return np.maximum(along(self.mean, [answer_rows(len(feature.columns)) for feature in self.features]), 0)
-
-    def _open(self, pieces: Sequence[Sequence[Array]]) -> Array:
-        """The covariance of numbers of respondents about the population, if all answers were given openly."""
-        cells, up = self._cells(), self._to_cells()
-        cells *= self.n / cells.sum() if cells.any() else 1
-        over = [[matrix @ vector for matrix, vector in zip(up, w, strict=True)] for w in pieces]
-        means = np.array([contract(cells, line) for line in over])
-        squares = [[contract(cells, [a * b for a, b in zip(i, j, strict=True)]) for j in over] for i in over]
-        return np.array(squares) - np.outer(means, means) / self.n
-
-    def _open_cells(self) -> Array:
-        """The same of all cells, as shares."""
-        shares = self._cells().reshape(-1)
-        shares = shares / shares.sum()
-        return (np.diag(shares) - np.outer(shares, shares)) / self.n
+    def _open(self, left: Sequence[Array], right: Sequence[Array]) -> float:
+        """The covariance about the population of two weighted sums, if all answers were given openly."""
+        return float(sum(open_moment(group, left, right) for group in self.groups))
 
     def _law(self, weights: Sequence[Array]) -> OneColumn | None:
         """The exact law of an answer, if there is one."""
@@ -593,9 +627,16 @@ def _factors(weights: Array) -> list[Array] | None:
     return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
 
 
+def _pair_of(what: Any) -> tuple[str, Any]:
+    """A feature's name and an answer."""
+    if not isinstance(what, list | tuple) or len(what) != 2 or not isinstance(what[0], str):
+        raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {what!r}")
+    return what[0], what[1]
+
+
 def _check_columns(names: Sequence[str]) -> None:
     if taken := set(names) & {"proportion", "stderr", "low", "high"}:
-        raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature, or use cell")
+        raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
 
 
 def _is_number(number: Any) -> bool:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from deniable.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
 from deniable.errors import EstimateError
-from deniable.intervals import MOST_EXACT, OneColumn, trusted
-from deniable.structure import Array, Axis, along, contract, flat, margins, mix, moment_matrix
+from deniable.intervals import AT_ESTIMATE, MOST_EXACT, OneColumn, trusted, within
+from deniable.structure import Array, Axis, along, answer_rows, contract, flat, margins, mix, moment_matrix
 
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
@@ -161,10 +161,45 @@ class DenseGroup:
         return self.matrices["population" if population else "respondents"]
 
 
+def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Sequence[Array]) -> float:
+    """The covariance about the population of two weighted sums, if this group's answers were given openly.
+
+    It is the covariance about the population less that about the respondents.
+    """
+    both = []
+    for w, v in zip(left, right, strict=True):
+        up = margins(len(w) - 1)
+        both.append(answer_rows(len(w) - 1).T @ ((w @ up) * (v @ up)))
+    return contract(group.truth, both) - contract(group.truth, left) * contract(group.truth, right) / group.n
+
+
+def open_covariance(group: "Group | DenseGroup", rows: Array) -> Array:
+    """The same of rows of weights over all entries, in C order."""
+    columns = [size - 1 for size in group.truth.shape]
+    over_cells = rows @ flat([margins(m) for m in columns])
+    cells = along(group.truth, [answer_rows(m) for m in columns]).reshape(-1)
+    means = over_cells @ cells
+    return (over_cells * cells) @ over_cells.T - np.outer(means, means) / group.n
+
+
+def testable(groups: Sequence[Group], rows: Sequence[Array]) -> npt.NDArray[np.bool_]:
+    """Whether all combinations of rows are near enough to normal, if answers are independent, for a test of that."""
+    independent = sum((group.independent(rows, population=True) for group in groups), start=NOTHING)
+    features = tuple(range(-len(rows), 0))
+    return np.asarray(within(independent, AT_ESTIMATE).all(axis=features))
+
+
 def at_independence(group: Group) -> Array:
-    """The covariance of all entries about the population, in C order, if its answers were independent."""
-    truth = by_margins(group.truth, len(group.axes))([np.eye(size) for size in group.truth.shape])
-    return Group(group.n, group.axes, truth).dense(population=True)
+    """The covariance of all entries about the population, in C order, if answers were independent.
+
+    If the truth has one more axis, of many groups.
+    """
+    features = len(group.axes)
+    table = by_margins(group.truth, features)([np.eye(1 + axis.m) for axis in group.axes])
+    table = np.moveaxis(table, range(-features, 0), range(features))
+    entries = np.moveaxis(table, range(features), range(-features, 0)).reshape(*table.shape[features:], -1)
+    moments = moment_matrix(table, [axis.seconds()[0] for axis in group.axes])
+    return moments - entries[..., :, None] * entries[..., None, :] / group.n
 
 
 Groups = Sequence[Group | DenseGroup]

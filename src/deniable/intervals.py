@@ -59,10 +59,11 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
 
 def trusted(found: Cumulants, independent: Cumulants, even: Cumulants) -> npt.NDArray[np.bool_]:
     """Whether intervals are to be trusted, given also the cumulants of independent and of equally common answers."""
-    return _within(found, AT_ESTIMATE) & _within(independent, WITH_MARGINS) & _within(even, 1)
+    return within(found, AT_ESTIMATE) & within(independent, WITH_MARGINS) & within(even, 1)
 
 
-def _within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:
+def within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:
+    """Whether estimates are as near to normal as the rule says, so many times as loosely."""
     variance = found.variance
     with np.errstate(divide="ignore", invalid="ignore"):
         near = (
@@ -145,8 +146,8 @@ class OneColumn:
 
     def _above(self, t: int) -> float:
         """P(C > c) + P(C = c) / 2 for t respondents."""
-        first_a, a = _binomial(t, self.q)
-        first_b, b = _binomial(self.n - t, self.p)
+        first_a, a = binomial(t, self.q)
+        first_b, b = binomial(self.n - t, self.p)
         above = np.concatenate([[1.0], 1 - np.cumsum(b) + b / 2, [0.0]])  # of B, for counts before, in and after b
         left = self.c - first_a - np.arange(len(a)) - first_b
         return float(a @ above[np.clip(left, -1, len(b)) + 1])
@@ -162,7 +163,7 @@ class OneColumn:
         return middle
 
 
-def _binomial(n: int, p: float) -> tuple[int, Array]:
+def binomial(n: int, p: float) -> tuple[int, Array]:
     """Where Bin(n, p) can be found, and its probabilities there; what is left out is below 1e-15."""
     from scipy.special import gammaln, xlog1py, xlogy
 

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from deniable.structure import Array
 
+ROUNDING = 1e-13
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RatioLaw:
     """Of top / bottom, given their variances and covariance: `pdf`, `cdf` and `ppf`, as scipy's frozen laws have them.
 
@@ -48,15 +50,20 @@ class RatioLaw:
         from scipy.special import ndtr
 
         x = np.asarray(x, np.float64)
-        return ndtr((x * self.bottom - self.top) / np.sqrt(self._variance(x)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = (x * self.bottom - self.top) / np.sqrt(self._variance(x))
+            ends = np.sign(x) * self.bottom / np.sqrt(self.of_bottom)
+        return ndtr(np.where(np.isinf(x), ends, inside))
 
     def pdf(self, x: npt.ArrayLike) -> Any:
         """The density at x."""
         x = np.asarray(x, np.float64)
-        variance = self._variance(x)
-        away = x * self.bottom - self.top
-        slope = self.bottom - away * (x * self.of_bottom - self.of_both) / variance
-        return np.exp(-(away**2) / variance / 2) * slope / np.sqrt(2 * np.pi * variance)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = self._variance(x)
+            away = x * self.bottom - self.top
+            slope = self.bottom - away * (x * self.of_bottom - self.of_both) / variance
+            inside = np.exp(-(away**2) / variance / 2) * slope / np.sqrt(2 * np.pi * variance)
+        return np.where(np.isinf(x), 0.0, inside)[()]
 
     def ppf(self, q: npt.ArrayLike) -> Any:
         """What it is at most with probability q; nan where the bottom may be zero at that level."""
@@ -64,14 +71,24 @@ class RatioLaw:
 
         z = ndtri(q)
         # (r bottom - top)^2 = z^2 V(top - r bottom), which is a r^2 - 2 b r + c = 0
-        a = self.bottom**2 - z**2 * self.of_bottom
-        b = self.top * self.bottom - z**2 * self.of_both
-        c = self.top**2 - z**2 * self.of_top
-        left = b**2 - a * c
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            a = self.bottom**2 - z**2 * self.of_bottom
+            b = self.top * self.bottom - z**2 * self.of_both
+            c = self.top**2 - z**2 * self.of_top
+            left = _rounded(b**2 - a * c, b**2 + np.abs(a * c))
             return (b + np.sign(z) * np.sqrt(np.where((a > 0) & (left >= 0), left, np.nan))) / a
 
     def _variance(self, r: Any) -> Array:
         """Of top - r bottom; nan where it is negative."""
-        variance = self.of_top - 2 * r * self.of_both + r**2 * self.of_bottom
-        return np.where(variance >= 0, variance, np.nan)
+        with np.errstate(invalid="ignore"):
+            parts = self.of_top, -2 * r * self.of_both, r**2 * self.of_bottom
+            variance = _rounded(sum(parts), sum(np.abs(part) for part in parts))
+            return np.where(variance >= 0, variance, np.nan)
+
+    def __repr__(self) -> str:
+        return f"<the law of a ratio, {self.value} +- {self.stderr}>"
+
+
+def _rounded(value: Any, size: Any) -> Any:
+    """Nothing, where what is left of a sum of this size is rounding alone."""
+    return np.where(np.abs(value) <= ROUNDING * size, 0.0, value)

@@ -282,7 +282,7 @@ def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
 def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
     """Two steps of expectation maximization, and then along the parabola through them, in the roots of shares.
 
-    Roots may change their sign, so nothing turns negative. A jump may lose a little: what always rises takes longer.
+    Roots may change their sign, so nothing turns negative. A jump may lose a little: always to rise often takes longer.
     """
     now = state(seen, t)
     while True:

@@ -13,13 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.counts import Counts, columns
-from deniable.cumulants import by_margins
 from deniable.errors import CountError, EstimateError
-from deniable.groups import Group, judge
+from deniable.groups import Group, at_independence, judge, testable
 from deniable.intervals import checked_level
 from deniable.progress import watched
 from deniable.questions import CORRELATION
-from deniable.strength import strength, wald
+from deniable.strength import full, strength, wald
 from deniable.structure import Array, Axis, along, answer_rows, flat, moment_matrix
 
 BATCH = 1 << 21  # numbers in the covariances of one batch
@@ -35,7 +34,8 @@ def associations(counts: Counts, *, level: float = 0.95) -> Any:
 
     `effect` is the correlation of two flags, and Cramer's V of other pairs (`measure` says which), with its interval;
     `p_value` is that of a test of independence, and `fdr` the false discovery rate of a list that ends here (Benjamini
-    and Hochberg). Where there are not enough reports for an interval, `low` and `high` are nan.
+    and Hochberg). Where there are not enough reports for an interval, `low` and `high` are nan; where there are not
+    enough for the test, `p_value` and `fdr` are, and the pair stands last.
     """
     if not isinstance(counts, Counts):
         raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {counts!r}")
@@ -100,13 +100,11 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
     truth = _tables(counts, pairs).astype(np.float64)
     for k, axis in enumerate(axes):
         truth = np.moveaxis(axis.invert(np.moveaxis(truth, k, -1)), -1, k)
-    even = np.moveaxis(by_margins(truth, 2)([np.eye(1 + axis.m) for axis in axes]), 0, -1)
-    covariance, at_independence = (covariance_of(n, axes, table) for table in (truth, even))
+    group, covariance = Group(n, axes, truth), covariance_of(n, axes, truth)
     rows = [answer_rows(axis.m) for axis in axes]
     over, shares = flat(rows), along(truth, rows) / n
-    statistic, degrees = wald(shares, over @ at_independence @ over.T / n**2)
-    p_values = chdtrc(degrees, statistic)
-    group = Group(n, axes, truth)
+    statistic, degrees = wald(shares, over @ at_independence(group) @ over.T / n**2)
+    p_values = np.where(testable([group], rows), chdtrc(degrees, statistic), np.nan)
     if all(axis.m == 1 for axis in axes):
         measure = "correlation"
         entries = np.moveaxis(truth, -1, 0).reshape(len(pairs), -1) / n
@@ -116,10 +114,14 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
         trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
     else:
         measure = "Cramer's V"
-        law, _ = strength(shares, over @ covariance @ over.T / n**2)
-        trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & np.isfinite(law.stderr)
+        spread = over @ covariance @ over.T / n**2
+        law, _ = strength(shares, spread)
+        trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
     low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    numbers = zip(law.value.tolist(), low.tolist(), high.tolist(), p_values.tolist(), strict=True)
+    if measure != "correlation":
+        low, high = np.minimum(low, 1), np.minimum(high, 1)
+    value = law.value if measure == "correlation" else np.minimum(law.value, 1)
+    numbers = zip(value.tolist(), low.tolist(), high.tolist(), p_values.tolist(), strict=True)
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from deniable.laws import RatioLaw
 from deniable.structure import Array
 
+ROUNDING = 1e-12
 STEADY = 5  # standard errors: what is divided by must be so far above zero
 
 Value = tuple[Array, Array]  # and its gradient
@@ -61,7 +62,10 @@ class Question:
 
 
 def _product(left: Array, right: Array, covariance: Array) -> Array:
-    return np.asarray(np.einsum("...i,...ij,...j->...", left, covariance, right))
+    """left' C right, or nothing where only rounding is left of it."""
+    product = np.einsum("...i,...ij,...j->...", left, covariance, right)
+    size = np.einsum("...i,...ij,...j->...", np.abs(left), np.abs(covariance), np.abs(right))
+    return np.where(np.abs(product) <= ROUNDING * size, 0.0, product)
 
 
 def _stacked(*gradient: Any) -> Array:

@@ -46,6 +46,8 @@ class Regression:
         from scipy.special import ndtr, ndtri
 
         away = float(ndtri(0.5 + checked_level(level) / 2)) * self.stderr
+        with np.errstate(divide="ignore", invalid="ignore"):  # of open answers, about the respondents
+            far = np.abs(self.coefficients) / self.stderr
         return pa.table(
             {
                 "term": list(self.terms),
@@ -53,7 +55,7 @@ class Regression:
                 "stderr": self.stderr,
                 "low": self.coefficients - away,
                 "high": self.coefficients + away,
-                "p_value": 2 * ndtr(-np.abs(self.coefficients) / self.stderr),
+                "p_value": 2 * ndtr(-far),
             }
         )
 
@@ -72,8 +74,13 @@ def regress(counts: Counts, outcome: Any, *, on: Sequence[str], about: str = "po
     """
     if about not in SUBJECTS:
         raise EstimateError(f'a regression is about "respondents" or the "population"; found {about!r}')
-    if isinstance(on, str) or not isinstance(on, Sequence) or not on:
-        raise EstimateError(f"regress takes a list of features to regress on; found {on!r}")
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {counts!r}")
+    if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
+        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {on!r}")
+    pair = isinstance(outcome, list | tuple) and len(outcome) == 2 and isinstance(outcome[0], str)
+    if not isinstance(outcome, str) and not pair:
+        raise EstimateError(f"the outcome is a flag, or a choice's answer as (name, answer); found {outcome!r}")
     names = [outcome if isinstance(outcome, str) else outcome[0], *on]
     found = _Moments(counts, about)
     y = found.indicator(outcome, names)
@@ -95,7 +102,8 @@ def regress(counts: Counts, outcome: Any, *, on: Sequence[str], about: str = "po
         np.add.at(slopes[i], with_outcome[i], 1.0)
         np.add.at(slopes[i], squares[i], -b)
     slopes = np.linalg.inv(moments) @ slopes
-    return Regression(names[0], tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, about)
+    told = outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
+    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, about)
 
 
 Product = dict[str, Array]  # weights of the features that a product of indicators looks at

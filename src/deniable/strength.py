@@ -4,7 +4,8 @@ With D = (p - r c) / sqrt(r c) for cells p and margins r and c, phi^2 = |D|^2 me
 is sqrt(phi^2 / (k - 1)) with k the smaller number of answers. The noise makes |D|^2 too large by tr Cov(D), which is
 taken off. Its law is that of s chi^2 with nu degrees of freedom and noncentrality phi^2 / s, where s is the variance
 of D in its own direction, and s nu = tr Cov(D): it has the right mean, and the right variance where the association
-is strong. Mutual information is phi^2 / 2 where the association is weak; there it has the same bias.
+is strong. Twice the mutual information, which is phi^2 where the association is weak, has a law of the same kind; its
+bias is that of its second derivatives, which divide by every cell.
 """
 
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.questions import STEADY
 from deniable.structure import Array
 
 HALVINGS = 100
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StrengthLaw:
     """Confidence in what phi^2 is: that it is at most x, and what it is at most; as V or as mutual information.
 
@@ -38,26 +40,43 @@ class StrengthLaw:
         return self._shown(np.maximum(self.found - self.bias, 0))
 
     @property
+    def known(self) -> Any:
+        """As it was found, where there is no noise to take off."""
+        return self._shown(self.found)
+
+    @property
     def stderr(self) -> Any:
         """By the delta method, at the value that was found."""
-        slope = 1 / np.sqrt(self.v) if self.v else np.sqrt(self.found)
-        return slope * np.sqrt(self.spread)
+        with np.errstate(invalid="ignore"):
+            slope = 1 / np.sqrt(self.v) if self.v else np.sqrt(self.found)
+            return slope * np.sqrt(self.spread)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
         """The confidence that it is at most x."""
         x = np.asarray(x, np.float64)
-        return np.where(x < 0, 0.0, self._confidence(x**2 * self.v if self.v else 2 * x))
+        return np.where(x < 0, 0.0, self._confidence(self._square(np.maximum(x, 0))))[()]
+
+    def pdf(self, x: npt.ArrayLike) -> Any:
+        """How the confidence grows at x; what there is at zero itself is not in it."""
+        from scipy.special import chndtr
+
+        x = np.asarray(x, np.float64)
+        found, df, nc = self.found / self.spread, self.bias / self.spread, self._square(np.maximum(x, 0)) / self.spread
+        density = (chndtr(found, df, nc) - chndtr(found, df + 2, nc)) / 2 / self.spread
+        return np.where(x < 0, 0.0, density * (2 * x * self.v if self.v else 2.0))[()]
 
     def ppf(self, q: npt.ArrayLike) -> Any:
         """What it is at most with confidence q."""
         q = np.asarray(q, np.float64)
+        q = np.where((q > 0) & (q < 1), q, np.nan)
         low = np.zeros(np.broadcast_shapes(np.shape(self.found), q.shape))
         high = low + 4 * self.found + 100 * self.spread + 4 * self.bias
         for _ in range(HALVINGS):
             middle = (low + high) / 2
             above = self._confidence(middle) >= q
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        return self._shown(np.where(self._confidence(0 * low) >= q, 0.0, high))
+        ends = self._shown(np.where(self._confidence(0 * low) >= q, 0.0, high))
+        return np.where(np.isnan(q), np.nan, ends)[()]
 
     def _confidence(self, square: Any) -> Any:
         from scipy.special import chndtr
@@ -66,6 +85,9 @@ class StrengthLaw:
 
     def _shown(self, square: Any) -> Any:
         return np.sqrt(square / self.v) if self.v else square / 2
+
+    def _square(self, shown: Any) -> Any:
+        return shown**2 * self.v if self.v else 2 * shown
 
 
 def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[StrengthLaw, Array]:
@@ -84,12 +106,22 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
     )
     bias = np.einsum("...ai,...ij,...aj->...", jacobian, covariance, jacobian)
     if mutual:
-        proper = np.maximum(p, 0) / np.maximum(p, 0).sum(axis=(-2, -1), keepdims=True)
-        r, c = _margins(proper)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(proper > 0, np.log(proper / (r[..., :, None] * c[..., None, :])), 0)
-        found = 2 * (proper * logs).sum(axis=(-2, -1))
-        gradient = 2 * logs.reshape(d.shape)
+            logs = np.log(np.where(p > 0, p, np.nan) / expected)
+            found = 2 * (p * logs).sum(axis=(-2, -1))
+            variances = np.einsum("...ii->...i", covariance)
+            of_r, of_c = (
+                np.einsum("ij,...ij->...i", same, covariance)
+                for same in (_rows(rows, columns), _columns(rows, columns))
+            )
+            # The second derivatives of 2 I are 1 / p - 1 / r - 1 / c, for two cells in the same place, row and column.
+            cells = (
+                variances / p.reshape(d.shape)
+                - of_r / _spread(r, columns)[..., 0]
+                - of_c / _spread(c, rows, inner=True)[..., 0]
+            )
+            bias = cells.sum(axis=-1)
+        gradient = 2 * (logs - 1).reshape(d.shape)
     else:
         found = (d**2).sum(axis=-1)
         gradient = 2 * np.einsum("...a,...ai->...i", d, jacobian)
@@ -97,6 +129,19 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
         spread = np.einsum("...i,...ij,...j->...", gradient, covariance, gradient) / (4 * found)
     spread = np.where(spread > 0, spread, np.nan)
     return StrengthLaw(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
+
+
+def full(p: Array, covariance: Array, *, cells: bool) -> Any:
+    """Whether all margins, which are divided by, are surely above zero; or all cells."""
+    rows, columns = p.shape[-2:]
+    places = (
+        np.eye(rows * columns)
+        if cells
+        else np.vstack([_rows(rows, columns)[::columns], _columns(rows, columns)[:columns]])
+    )
+    shares = p.reshape(*p.shape[:-2], -1) @ places.T
+    variances = np.einsum("ai,...ij,aj->...a", places, covariance, places)
+    return (shares > STEADY * np.sqrt(np.maximum(variances, 0))).all(axis=-1)
 
 
 def wald(p: Array, covariance: Array) -> tuple[Array, int]:
@@ -109,8 +154,10 @@ def wald(p: Array, covariance: Array) -> tuple[Array, int]:
     square = jacobian @ covariance @ np.swapaxes(jacobian, -1, -2)
     try:
         statistic = (x[..., None, :] @ np.linalg.solve(square, x[..., None]))[..., 0, 0]
-    except np.linalg.LinAlgError:
-        statistic = np.full(x.shape[:-1], np.nan)
+    except np.linalg.LinAlgError:  # one of them has no test
+        if p.ndim == 2:
+            return np.asarray(np.nan), len(kept)
+        return np.array([wald(*one)[0] for one in zip(p, covariance, strict=True)]), len(kept)
     return np.where(statistic >= 0, statistic, np.nan), len(kept)
 
 
