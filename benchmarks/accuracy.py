@@ -255,7 +255,7 @@ def speed() -> list[Row]:
             "from feasible": lambda: dn.maximum_likelihood(reports, schema.names),
             "from uniform": lambda: dn.maximum_likelihood(reports, schema.names, start="uniform"),
         }
-        times = medians(contestants, repeats=5, clock=time.perf_counter)
+        times = medians(contestants, repeats=11, clock=time.perf_counter)
         what = f"feasible, 4 x 4 values by {protocol.name}, N = 100,000"
         for start, least in (("from feasible", wanted), ("from uniform", None)):
             rows.append(Row(what, times["feasible"], f"maximum likelihood, {start}", times[start], least))

@@ -22,12 +22,12 @@ from benchmarks.coverage import KINDS, LEVEL, SUBJECTS, Setting, Surveys, plan_f
 from deniable.groups import Group, at_independence, judge
 from deniable.pairs import covariance_of
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.strength import wald
+from deniable.strength import full, strength, wald
 from deniable.structure import along, answer_rows, flat
 
 EPSILONS = (1.0, 2.0, 4.0)
 SIZES = (1_000, 10_000, 100_000)
-ANSWERS = ("loosely", "rare")
+ANSWERS = ("loosely", "rare", "together")
 BATCH = 4_000  # surveys at a time
 SURVEYS = 8_000
 AGAIN = 10  # times as many of a setting that is out of range, to tell chance from fact
@@ -44,6 +44,22 @@ class Asked:
     shares: tuple[Places, ...]
     flags_only: bool = False
 
+    @property
+    def name(self) -> str:
+        return self.question.name
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How strongly the features go together: Cramer's V, or mutual information."""
+
+    mutual: bool
+    flags_only: bool = False
+
+    @property
+    def name(self) -> str:
+        return "mutual information" if self.mutual else "Cramer's V"
+
 
 TWO = ((-1, 0), (None, 0), (-1, -1), (None, -1))
 QUESTIONS = (
@@ -53,6 +69,8 @@ QUESTIONS = (
     Asked(RATIO, TWO),
     Asked(ODDS_RATIO, ((1, 1), (1, 0), (0, 1), (0, 0)), flags_only=True),
     Asked(CORRELATION, ((1, None), (0, None), (None, 1), (None, 0), (1, 1)), flags_only=True),
+    Strength(mutual=False),
+    Strength(mutual=True),
 )
 
 
@@ -96,6 +114,26 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
         return one.question.law(truth, np.zeros_like(spread)).value, low, high, claims & np.isfinite(low + high)
 
 
+def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
+    """The same of Cramer's V, or of mutual information."""
+    n, axes = many.setting.n, tuple(many.axes)
+    rows = [answer_rows(axis.m) for axis in axes]
+    over, shares = flat(rows), along(many.estimates, rows) / n
+    spread = over @ covariance_of(n, axes, many.estimates, population=many.population) @ over.T / n**2
+    trusted = judge([Group(n, axes, many.estimates)], rows, population=many.population)[1].all(axis=(1, 2))
+    law, _ = strength(shares, spread, mutual=one.mutual)
+    claims = trusted & full(shares, spread, cells=one.mutual) & np.isfinite(law.value) & np.isfinite(law.stderr)
+    true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
+    expected = true.sum(axis=2, keepdims=True) * true.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if one.mutual:
+            truth = np.where(true > 0, true * np.log(true / expected), 0).sum(axis=(1, 2))
+        else:
+            truth = np.sqrt(((true - expected) ** 2 / expected).sum(axis=(1, 2)) / (min(many.shares.shape) - 1))
+    low, high = (law.ppf(0.5 + side * LEVEL / 2) for side in (-1, 1))
+    return truth, low, high, claims
+
+
 def _summing(levels: int) -> Any:
     return np.vstack([np.ones(levels), np.eye(levels)])
 
@@ -109,13 +147,11 @@ def measure(setting: Setting, runs: int, rng: np.random.Generator, people: Any) 
         for place, one in enumerate(QUESTIONS):
             if one.flags_only and many.shares.shape != (2, 2):
                 continue
-            truth, low, high, claims = asked(many, one)
+            truth, low, high, claims = asked(many, one) if isinstance(one, Asked) else strengths(many, one)
             counted = [claims.sum(), (truth < low)[claims].sum(), (truth > high)[claims].sum()]
             tallies[place] = tallies.get(place, 0) + np.array(counted)
     return [
-        Covered(
-            setting, QUESTIONS[place].question.name, claimed / runs, below / max(claimed, 1), above / max(claimed, 1)
-        )
+        Covered(setting, QUESTIONS[place].name, claimed / runs, below / max(claimed, 1), above / max(claimed, 1))
         for place, (claimed, below, above) in tallies.items()
     ]
 
@@ -234,10 +270,10 @@ def run() -> None:
             writer.writerow([*astuple(one.setting), one.question, one.claimed, one.below, one.above, one.covered])
     print(f"\nCoverage of 95 % intervals of joint answers, {SURVEYS:,} surveys of each setting (all in joint.csv);")
     print(f"{AGAIN * SURVEYS:,} of those with one out of range, to tell chance from fact. In range: 94 to 96 %\n")
-    print(f"  {'':26} {'asked':>6} {'answered':>9} {'in range':>9} {'least':>7} {'most':>7}")
+    print(f"  {'':30} {'asked':>6} {'answered':>9} {'in range':>9} {'least':>7} {'most':>7} {'seldom':>8} {'least':>7}")
     for name in dict.fromkeys(one.question for one in found):
         for answers in ANSWERS:
-            _line(f"{name}{' (rare)' * (answers == 'rare')}", [
+            _line(f"{name}{'' if answers == 'loosely' else f' ({answers})'}", [
                 one for one in found if one.question == name and one.setting.answers == answers
             ])  # fmt: skip
     print(f"\nFalse alarms of the test of independence at 5 %, {TESTS:,} surveys each (wanted: 4.5 to 5.5 %)")
@@ -248,6 +284,10 @@ def run() -> None:
 
 def _line(name: str, cells: Sequence[Covered]) -> None:
     answered = [one for one in cells if one.claimed >= 0.5]
-    good, shares = np.mean([one.in_range for one in answered]), [one.covered for one in answered]
-    ends = f"{min(shares):7.1%} {max(shares):7.1%}"
-    print(f"  {name:26} {len(cells):6} {len(answered) / len(cells):9.1%} {good:9.1%} {ends}")
+    seldom = [one.covered for one in cells if 0.05 <= one.claimed < 0.5]
+    ends = f"{'':>9} {'':>7} {'':>7}"
+    if answered:
+        shares = [one.covered for one in answered]
+        ends = f"{np.mean([one.in_range for one in answered]):9.1%} {min(shares):7.1%} {max(shares):7.1%}"
+    edge = f"{len(seldom):8} {min(seldom):7.1%}" if seldom else ""
+    print(f"  {name:30} {len(cells):6} {len(answered) / len(cells):9.1%} {ends} {edge}".rstrip())

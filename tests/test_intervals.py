@@ -197,6 +197,18 @@ def test_intervals_cover_where_they_claim_to(setting: Setting) -> None:
     assert all(one.in_range(SLACK) for one in claimed), claimed
 
 
+def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
+    """With the margins and at the estimate this one would pass in more than half of the surveys."""
+    setting, rng = Setting("flags", 3, 4.0, 200, "population"), np.random.default_rng(1)
+    many = surveys(setting, respondents(setting, 300, rng), rng)
+    axes, rows = tuple(many.axes), weights_of(many.axes, (0, 0, 1))
+    group = Group(200, axes, many.estimates)
+    found, independent, even = (of(rows, population=True) for of in (group.cumulants, group.independent, group.even))
+    assert trusted(found, independent, of(1.0)).mean() > 0.5
+    assert not trusted(found, independent, even).any()
+    assert not groups.judge([group], rows, population=True)[1].any()
+
+
 def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:
     """The control: at high epsilon nearly all uncertainty is sampling."""
     setting = Setting("flags", 2, 4.0, 1_000, "population")

@@ -6,7 +6,7 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 from benchmarks.coverage import Setting, respondents
-from benchmarks.joint import BATCH, QUESTIONS, asked, measure, statistics, surveys
+from benchmarks.joint import BATCH, QUESTIONS, Asked, asked, measure, statistics, surveys
 from scipy import stats
 
 import deniable as dn
@@ -318,6 +318,77 @@ def test_laws_answer_at_their_ends_without_warnings() -> None:
     assert law.cdf(-1.0) == law.pdf(-1.0) == 0
 
 
+def test_the_price_of_privacy_is_that_of_the_question_alone() -> None:
+    rng = np.random.default_rng(1)
+    names = list("abcdefgh")
+    plan = dn.Plan(
+        dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=1.0))
+    )
+    counts = dn.count(dn.randomize({name: rng.random(20_000) < 0.2 for name in names}, plan, rng=rng), names)
+    alone, among = dn.estimate(counts, ["a", "b"]), dn.estimate(counts, names)
+    for ask in (
+        lambda est: est.cell(a=True),
+        lambda est: est.correlation("a", "b"),
+        lambda est: est.cell(a=True, b=False),
+    ):
+        assert ask(alone).effective_n == pytest.approx(ask(among).effective_n)
+    weights = np.zeros((2, 2))
+    weights[1, 0], weights[0, 1] = 1, 1e-9  # not a product of vectors
+    assert alone.linear(weights).effective_n == pytest.approx(alone.cell(a=True).effective_n, rel=1e-4)
+    schema = dn.Schema([dn.Flag("x")])
+    waves = [
+        dn.estimate(dn.Counts(dn.Plan(schema, {"x": dn.Public()}), {("x",): [5000, true]}), ["x"])
+        for true in (4500, 500)
+    ]
+    for subject in ("respondents", "population"):
+        both = sum(wave.about(subject) for wave in waves)
+        assert both.cell(x=True).effective_n == pytest.approx(10_000)
+
+
+def test_answers_of_proper_tables_are_those_of_the_table() -> None:
+    _, counts = survey(200, epsilon=0.5, seed=3)
+    assert dn.estimate(counts, ["smoker", "drinker"]).table()["proportion"].to_numpy().min() < 0
+    est = dn.estimate(counts, ["smoker", "drinker"], method="feasible")
+    both, smoker, drinker = est.mean[1, 1] / est.n, est.mean[1, 0] / est.n, est.mean[0, 1] / est.n
+    phi = (both - smoker * drinker) / sqrt(smoker * (1 - smoker) * drinker * (1 - drinker))
+    assert est.correlation("smoker", "drinker").value == pytest.approx(phi)
+    assert phi != pytest.approx(dn.estimate(counts, ["smoker", "drinker"]).correlation("smoker", "drinker").value)
+
+
+def test_nothing_is_divided_by_what_may_be_zero() -> None:
+    """All shares are trusted, and yet one that is divided by is not surely above zero."""
+    rng = np.random.default_rng(3)
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    plan = dn.Plan(schema, dict.fromkeys(schema.names, dn.RandomizedResponse(epsilon=1.0)))
+    records = {"a": rng.random(20_000) < 0.5, "b": rng.random(20_000) < 0.01}
+    est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"])
+    b = est.cell(b=True)
+    assert all(est.cell(cell).enough for cell in ({"a": True, "b": True}, {"b": True}, {"a": True}, {"b": False}))
+    assert b.value < STEADY * b.stderr
+    for answer in (est.correlation("a", "b"), est.correlation("b", "a"), est.odds_ratio("a", "b")):
+        assert not answer.enough
+        assert "not enough reports" in str(answer)
+    rows = est.conditional("a", given="b").to_pylist()
+    assert [isnan(row["low"]) for row in rows] == [False, False, True, True]
+    assert not est.ratio("a", between=("b", True, False)).enough
+    assert not est.ratio("a", between=("b", False, True)).enough
+    assert not est.association("a", "b").cramers_v.enough
+    few = dn.estimate(survey(40)[1], ["smoker", "age"]).about("population")
+    assert not few.cell(age="old").enough
+    assert np.isnan(few.conditional("smoker", given="age")["low"].to_numpy()).all()
+
+
+def test_plain_estimates_of_unary_encoding_have_no_association() -> None:
+    rng = np.random.default_rng(1)
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", AGES)])
+    plan = dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=2.0), "b": dn.UnaryEncoding.optimized(2.0)})
+    records = {"a": rng.random(2000) < 0.5, "b": rng.choice(AGES, 2000)}
+    est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"], method="unbiased")
+    for ask in (est.association, est.independence):
+        with pytest.raises(dn.EstimateError, match='sum to the whole; use method="consistent"'):
+            ask("a", "b")
+
+
 def test_proper_tables_answer_within_what_can_be() -> None:
     _, counts = survey(2_000, epsilon=1.0)
     est = dn.estimate(counts, ["smoker", "age"], method="feasible")
@@ -348,6 +419,9 @@ def test_two_surveys_are_compared_cell_by_cell() -> None:
     swapped = dn.compare(after, before).to_pylist()
     for row, back in zip(dn.compare(before, after).to_pylist(), swapped, strict=True):
         assert (row["low"], row["high"]) == pytest.approx((-back["high"], -back["low"]))
+    few = dn.estimate(survey(20)[1], ["smoker", "age"])
+    for one, other in ((few, after), (before, few)):
+        assert np.isnan(dn.compare(one, other)["low"].to_numpy()).any()
     with pytest.raises(dn.EstimateError, match="same features"):
         dn.compare(before, after.project("age"))
     with pytest.raises(dn.EstimateError, match="same features"):
@@ -493,7 +567,7 @@ def test_joint_intervals_about_the_respondents_do_not_hold_the_population() -> N
     setting = Setting("flags", 2, 4.0, 1_000, "population")
     rng = np.random.default_rng(1)
     many = surveys(setting, respondents(setting, BATCH, rng), rng)
-    for one in QUESTIONS:
+    for one in (each for each in QUESTIONS if isinstance(each, Asked)):
         truth, *_ = asked(many, one)
         wrong = surveys(setting, many.people, rng)
         object.__setattr__(wrong, "setting", Setting("flags", 2, 4.0, 1_000, "respondents"))
@@ -522,6 +596,23 @@ def test_the_test_of_independence_has_its_size_and_the_respondents_covariance_ha
     assert (statistic > most).mean() > 0.3
 
 
+@pytest.mark.parametrize("mutual", [False, True])
+def test_the_gradient_of_a_strength_is_that_of_finite_differences(mutual: bool) -> None:
+    rng = np.random.default_rng(1)
+    for shape in ((2, 2), (3, 4)):
+        p = rng.dirichlet(np.ones(12)[: shape[0] * shape[1]]).reshape(shape)
+        covariance = np.eye(p.size) * 1e-6
+        _, gradient = strength(p, covariance, mutual=mutual)
+        for k in range(p.size):
+            step = 1e-7 * np.eye(p.size)[k].reshape(shape)
+            ends = [strength(p + sign * step, covariance, mutual=mutual)[0].found for sign in (1, -1)]
+            assert gradient[k] == pytest.approx((ends[0] - ends[1]) / 2e-7, rel=1e-5, abs=1e-6)
+        law, _ = strength(p, covariance, mutual=mutual)
+        square = max(law.found - law.bias, 0)
+        assert law.value == pytest.approx(square / 2 if mutual else sqrt(square / (min(shape) - 1)))
+        assert law.known == pytest.approx(law.found / 2 if mutual else sqrt(law.found / (min(shape) - 1)))
+
+
 @pytest.mark.parametrize("phi", [0.0, 0.05, 0.3])
 @pytest.mark.parametrize("mutual", [False, True])
 def test_the_strength_of_an_association_holds_the_truth_and_has_no_bias(phi: float, mutual: bool) -> None:
@@ -547,5 +638,8 @@ def test_the_strength_of_an_association_holds_the_truth_and_has_no_bias(phi: flo
     assert ((low <= truth + 1e-12) & (truth <= high)).mean() > 0.925
     bias = (law.found - law.bias).mean() - square
     assert abs(bias) < 0.1 * square + 4 * (law.found - law.bias).std() / sqrt(2000)
+    if phi == 0.3:
+        assert np.median(law.stderr) == pytest.approx(law.value.std(), rel=0.1)
+        assert law.value.mean() == pytest.approx(truth, abs=4 * law.value.std() / sqrt(2000))
     np.testing.assert_allclose(law.cdf(high)[high > 0], 0.975, atol=1e-6)
     assert (law.cdf(high)[high == 0] >= 0.975).all()  # none at all, at this level

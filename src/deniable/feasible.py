@@ -126,8 +126,10 @@ def _at_independence(
 
 def _whitened(n: int, axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> tuple[Array, Array]:
     """The Cholesky root R of M = R R', and R^-1 U: the metric is that of R^-1 times the residual."""
+    from scipy.linalg import cholesky  # twice as fast as numpy's
+
     moments = _second_moments(axes, kept, (n * shares + SPREAD / shares.size) / (n + SPREAD))
-    root = np.asarray(np.linalg.cholesky(moments), np.float64)
+    root = np.asarray(cholesky(moments, lower=True, overwrite_a=True, check_finite=False), np.float64)
     return root, _solved(root, flat([margins(axis.m)[rows] for axis, rows in zip(axes, kept, strict=True)]))
 
 
