@@ -152,6 +152,11 @@ def _parser() -> argparse.ArgumentParser:
     associations.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
     _add_form(associations)
     associations.set_defaults(run=_associations)
+
+    validate = commands.add_parser("validate", help="the paper's figures and claims, simulated anew")
+    validate.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write pictures and numbers")
+    validate.add_argument("--quick", action="store_true", help="fewer surveys: half a minute instead of some")
+    validate.set_defaults(run=_validate)
     return parser
 
 
@@ -244,6 +249,13 @@ def _associations(arguments: argparse.Namespace) -> None:
     _show(table.slice(0, arguments.top or None), arguments)
     if 0 < arguments.top < table.num_rows:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)
+
+
+def _validate(arguments: argparse.Namespace) -> None:
+    from deniable.validate import validate, verdict
+
+    print(verdict(validate(arguments.output, quick=arguments.quick)))
+    print(f"Figures and numbers written to {arguments.output}.", file=sys.stderr)
 
 
 def _show(table: Any, arguments: argparse.Namespace) -> None:

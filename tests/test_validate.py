@@ -1,0 +1,73 @@
+"""The paper's figures: every formula inside the simulation's band, and formulas that are wrong outside of it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from deniable import paper, validate
+from deniable.cli import main
+
+RUNS = 4_000
+
+
+@pytest.fixture(scope="module")
+def found() -> list[validate.Point]:
+    sizes = (10, 200, 5_000)
+    many = [validate.surveys(n, RUNS, np.random.default_rng(n)) for n in sizes]
+    return [point for one in many for point in validate.points(one)]
+
+
+def test_every_panel_has_its_points(found: list[validate.Point]) -> None:
+    panels = {(point.figure, point.panel) for point in found}
+    letters = {1: "abcdefghi", 2: "abcdef", 3: "abcgh"}  # the others of figure 3 are histograms
+    assert panels == {(figure, letter) for figure, panel in letters.items() for letter in panel}
+
+
+def test_formulas_are_inside_the_simulations_band(found: list[validate.Point]) -> None:
+    judged = [abs(point.z) for point in found if np.isfinite(point.z)]
+    assert len(judged) > 80
+    assert max(judged) < 5
+    assert "DOES NOT HOLD" not in validate.verdict(found)
+
+
+def test_wrong_formulas_are_outside_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = validate.surveys(5_000, RUNS, np.random.default_rng(1))
+    for name, wrong in (
+        ("expected_counts", lambda t, n, d, p, q: paper.mean_matrix(d, p, q - 0.01) @ t + paper.background(d, p) * n),
+        ("count_covariance", lambda *of, right=paper.count_covariance: 1.3 * right(*of)),
+        ("estimate_covariance", lambda *of, right=paper.estimate_covariance: 1.3 * right(*of)),
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(paper, name, wrong)
+            assert "DOES NOT HOLD" in validate.verdict(list(validate.points(many)))
+
+
+def test_the_exact_law_of_a_count_is_that_of_its_simulation() -> None:
+    many = validate.surveys(50, 20_000, np.random.default_rng(1))
+    for columns in validate.SETS:
+        law, first = validate.exact_law(many, columns)
+        assert law.sum() == pytest.approx(1)
+        counts = many.counts[:, validate._place(columns)].astype(int)
+        seen = np.bincount(counts - first, minlength=len(law))[: len(law)] / len(counts)
+        assert np.abs(seen - law).max() < 5 * np.sqrt(0.25 / len(counts))
+
+
+def test_respondents_are_whole_and_typical() -> None:
+    expected = np.array([[0.4, 0.4], [0.7, 8.5]])
+    assert validate._typical(expected).tolist() == [[0, 0], [1, 9]]
+    assert validate.surveys(10, 2, np.random.default_rng(1)).truth[0] == 5  # half of them have the first
+
+
+def test_figures_are_written_with_their_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(validate, "QUICK", 500)
+    monkeypatch.setattr(validate, "SIZES", (10, 200, 1_000))
+    assert main(["validate", "-o", str(tmp_path / "figures"), "--quick"]) == 0
+    assert "points with a formula" in capsys.readouterr().out
+    for number in (1, 2, 3):
+        assert (tmp_path / f"figures/figure-{number}.png").stat().st_size > 20_000
+        lines = (tmp_path / f"figures/figure-{number}.csv").read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "figure,panel,what,sets,n,simulated,error,formula,z"
+        assert len(lines) > 15
