@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test check demo bench clean
+.PHONY: test check demo bench figures clean
 
 test: check  ## lint, types and all tests
 	$(BIN)/pytest
@@ -17,6 +17,9 @@ demo: .venv/core  ## the whole job on a built-in survey
 
 bench: .venv/bench  ## speed, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+figures: .venv/dev  ## the paper's figures, simulated anew
+	$(BIN)/deniable validate -o figures
 
 # One stamp for each set of dependencies, renewed when pyproject.toml changes.
 .venv/core: pyproject.toml | .venv/made

@@ -1,11 +1,12 @@
 """The paper's figures: every formula inside the simulation's band, and formulas that are wrong outside of it."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from deniable import paper, validate
+from deniable import claims, paper, validate
 from deniable.cli import main
 
 RUNS = 4_000
@@ -48,7 +49,7 @@ def test_the_exact_law_of_a_count_is_that_of_its_simulation() -> None:
     for columns in validate.SETS:
         law, first = validate.exact_law(many, columns)
         assert law.sum() == pytest.approx(1)
-        counts = many.counts[:, validate._place(columns)].astype(int)
+        counts = many.counts[:, validate.place(columns)].astype(int)
         seen = np.bincount(counts - first, minlength=len(law))[: len(law)] / len(counts)
         assert np.abs(seen - law).max() < 5 * np.sqrt(0.25 / len(counts))
 
@@ -65,9 +66,53 @@ def test_figures_are_written_with_their_numbers(
     monkeypatch.setattr(validate, "QUICK", 500)
     monkeypatch.setattr(validate, "SIZES", (10, 200, 1_000))
     assert main(["validate", "-o", str(tmp_path / "figures"), "--quick"]) == 0
-    assert "points with a formula" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "points with a formula" in out
+    assert out.count("\n  holds ") + out.count("\n  DOES NOT HOLD ") == 7
+    assert (tmp_path / "figures/figure-4.png").stat().st_size > 20_000
     for number in (1, 2, 3):
         assert (tmp_path / f"figures/figure-{number}.png").stat().st_size > 20_000
         lines = (tmp_path / f"figures/figure-{number}.csv").read_text(encoding="utf-8").splitlines()
         assert lines[0] == "figure,panel,what,sets,n,simulated,error,formula,z"
         assert len(lines) > 15
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+def test_conditional_laws_are_those_of_brute_force() -> None:
+    for n, x, y in ((6, 2, 3), (9, 4, 5)):
+        rows = list(itertools.product(range(2), repeat=2 * n))
+        table = np.array(rows).reshape(-1, n, 2)
+        chances = np.prod(np.where(table == 1, (0.5, 0.3), (0.5, 0.7)), axis=(1, 2))
+        kept = (table.sum(axis=1) == (x, y)).all(axis=1)
+        both = table.prod(axis=2).sum(axis=1)
+        mean = chances[kept] @ both[kept] / chances[kept].sum()
+        variance = chances[kept] @ (both[kept] - mean) ** 2 / chances[kept].sum()
+        assert claims.hypergeometric(n, x, y) == pytest.approx((mean, variance))
+        assert claims.conditional([(n, (0.5, 0.3))], x, y) == pytest.approx((mean, variance))
+    mixed = claims.conditional([(1, (0.9, 0.9)), (1, (0.1, 0.1))], 1, 1)
+    first, second, apart = (
+        0.9**4,
+        0.1**4,
+        2 * (0.9 * 0.1) ** 2,
+    )  # both in the first row, both in the second, one in each
+    assert mixed[0] == pytest.approx((first + second) / (first + second + apart))
+
+
+def test_claims_hold_as_measured_and_wrong_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = [validate.surveys(n, RUNS, np.random.default_rng(n)) for n in (10, 200, 1_000, 5_000)]
+    found = [point for one in many for point in validate.points(one)]
+    holds = {claim.says: claim.holds for claim in claims.claims(found, many)}
+    assert [says for says, yes in holds.items() if not yes] == [
+        "the same for rows of several kinds, which the paper does not set apart"
+    ]
+    monkeypatch.setattr(claims, "KINDS", ((8, (0.3, 0.6)),))  # of one kind it does hold
+    monkeypatch.setattr(claims, "hypergeometric", lambda n, x, y: (x * y / n, x * y * (n - x) * (n - y) / n**3))
+    law = validate.exact_law
+    monkeypatch.setattr(
+        validate, "exact_law", lambda one, columns: (np.roll(law(one, columns)[0], 1), law(one, columns)[1])
+    )
+    wrong = [claim.says for claim in claims.claims(found, many) if not claim.holds]
+    assert any("is hypergeometric" in says for says in wrong)
+    assert any("exact law" in says for says in wrong)

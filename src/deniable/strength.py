@@ -75,13 +75,14 @@ class StrengthLaw:
             middle = (low + high) / 2
             above = self._confidence(middle) >= q
             low, high = np.where(above, low, middle), np.where(above, middle, high)
-        ends = self._shown(np.where(self._confidence(0 * low) >= q, 0.0, high))
+        ends = self._shown(np.where(self._confidence(np.zeros_like(low)) >= q, 0.0, high))
         return np.where(np.isnan(q), np.nan, ends)[()]
 
     def _confidence(self, square: Any) -> Any:
         from scipy.special import chndtr
 
-        return 1 - chndtr(self.found / self.spread, self.bias / self.spread, square / self.spread)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return 1 - chndtr(self.found / self.spread, self.bias / self.spread, square / self.spread)
 
     def _shown(self, square: Any) -> Any:
         return np.sqrt(square / self.v) if self.v else square / 2

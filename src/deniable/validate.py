@@ -30,7 +30,7 @@ P, Q = 0.1, 0.8
 RATES = (0.5, 0.3, 0.2, 0.1)
 FLAGS = len(RATES)
 SIZES = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
-RUNS, QUICK = 200_000, 10_000  # surveys of each size
+RUNS, QUICK = 100_000, 10_000  # surveys of each size
 BATCH = 20_000
 HISTOGRAM = 200  # respondents
 
@@ -89,8 +89,8 @@ def surveys(n: int, runs: int, rng: np.random.Generator) -> Surveys:
     counts = np.concatenate(found)
     tensors = np.zeros((*[2] * FLAGS, len(counts)))
     tensors[(0,) * FLAGS] = n
-    for place, columns in enumerate(paper.column_sets(FLAGS)):
-        tensors[_index(columns)] = counts[:, place]
+    for at, columns in enumerate(paper.column_sets(FLAGS)):
+        tensors[_index(columns)] = counts[:, at]
     estimates = _in_order(along(tensors, [inverse] * FLAGS))
     return Surveys(n, _in_order(along(people[..., None].astype(float), [upward] * FLAGS))[0], counts, estimates)
 
@@ -114,11 +114,13 @@ def _in_order(tensor: Array) -> Array:
     return flat.reshape(len(tensor), -1)[:, places]
 
 
-def _place(columns: Set) -> int:
+def place(columns: Set) -> int:
+    """Where a set of columns stands in the paper's order."""
     return paper.column_sets(FLAGS).index(columns)
 
 
-def _named(*sets: Set) -> str:
+def named(*sets: Set) -> str:
+    """Sets of columns in braces."""
     return " ".join("{" + ",".join(map(str, columns)) + "}" for columns in sets)
 
 
@@ -137,15 +139,15 @@ def _figure_1(found: Surveys) -> Iterator[Point]:
     mean = paper.expected_counts(found.truth, found.n, FLAGS, of.p, of.q)
     covariance = paper.count_covariance(found.truth, found.n, FLAGS, of.p, of.q)
     for letter, columns in zip("abc", SETS, strict=True):
-        at = _place(columns)
+        at = place(columns)
         yield _mean(
             1, letter, "mean of the count / N", columns, found, found.counts[:, at] / found.n, mean[at] / found.n
         )
     for letter, columns in zip("def", SETS, strict=True):
-        at = _place(columns)
+        at = place(columns)
         yield _deviation(1, letter, columns, found, found.counts[:, at], covariance[at, at])
     for letter, (one, other) in zip("ghi", PAIRS, strict=True):
-        i, j = _place(one), _place(other)
+        i, j = place(one), place(other)
         products = _centred(found.counts[:, i]) * _centred(found.counts[:, j]) / found.n
         yield _mean(1, letter, "covariance of counts / N", (one, other), found, products, covariance[i, j] / found.n)
 
@@ -153,7 +155,7 @@ def _figure_1(found: Surveys) -> Iterator[Point]:
 def _figure_2(found: Surveys) -> Iterator[Point]:
     for letter, columns in zip("abc", SETS, strict=True):
         law, first = exact_law(found, columns)
-        count = found.counts[:, _place(columns)]
+        count = found.counts[:, place(columns)]
         median = np.median(count)
         exact = first + int(np.searchsorted(np.cumsum(law), 0.5))
         if median > 0 and exact > 0:
@@ -162,10 +164,10 @@ def _figure_2(found: Surveys) -> Iterator[Point]:
             away = 1 - count.mean() / median
             # A median between two steps may fall on either of them.
             near = min((1 - mean / m for m in (exact, median) if abs(m - exact) <= 1), key=lambda x: abs(x - away))
-            yield Point(2, letter, "1 - mean / median of the count", _named(columns), found.n, away, error, near)
+            yield Point(2, letter, "1 - mean / median of the count", named(columns), found.n, away, error, near)
     for letter, columns in zip("def", SETS, strict=True):
         law, first = exact_law(found, columns)
-        yield _skewness(2, letter, "skewness of the count", columns, found, found.counts[:, _place(columns)], law)
+        yield _skewness(2, letter, "skewness of the count", columns, found, found.counts[:, place(columns)], law)
 
 
 def _figure_3(found: Surveys) -> Iterator[Point]:
@@ -173,7 +175,7 @@ def _figure_3(found: Surveys) -> Iterator[Point]:
     average = found.counts.mean(axis=0)
     stated = paper.estimate_covariance(average, found.n, FLAGS, of.p, of.q)  # linear, so this is its average
     for columns in SETS:
-        at = _place(columns)
+        at = place(columns)
         if found.truth[at] > 0:
             relative = found.estimates[:, at] / found.truth[at] - 1
             yield _mean(3, "a", "error of the estimated mean, relative", columns, found, relative, 0.0)
@@ -182,21 +184,21 @@ def _figure_3(found: Surveys) -> Iterator[Point]:
             yield _mean(
                 3, "b", "empirical over estimated variance, less 1", columns, found, variance / stated[at, at] - 1, 0.0
             )
-    one = _place((1, 2))
+    one = place((1, 2))
     for columns in OTHERS:
-        at = _place(columns)
+        at = place(columns)
         scale = sqrt(abs(stated[one, one] * stated[at, at]))
         products = _centred(found.estimates[:, one]) * _centred(found.estimates[:, at])
         what = "correlation with {1,2}, empirical less estimated"
         yield _mean(3, "c", what, columns, found, (products - stated[one, at]) / scale, 0.0)
     for columns in SETS:
-        at = _place(columns)
+        at = place(columns)
         estimates = found.estimates[:, at]
         away = (estimates.mean() - np.median(estimates)) / estimates.std()
         error = sqrt(np.pi / 2 - 1) / sqrt(len(estimates))
-        yield Point(3, "g", "mean less median, in standard deviations", _named(columns), found.n, away, error, np.nan)
+        yield Point(3, "g", "mean less median, in standard deviations", named(columns), found.n, away, error, np.nan)
     for columns in SETS:
-        estimates = found.estimates[:, _place(columns)]
+        estimates = found.estimates[:, place(columns)]
         exact = _third(found, columns)
         yield _skewness(3, "h", "skewness of the estimate", columns, found, estimates, None, exact)
 
@@ -206,9 +208,9 @@ def _centred(values: Array) -> Array:
 
 
 def _mean(figure: int, panel: str, what: str, sets: Any, found: Surveys, values: Array, formula: float) -> Point:
-    named = _named(sets) if isinstance(sets[0], int) else _named(*sets)
+    words = named(sets) if isinstance(sets[0], int) else named(*sets)
     error = values.std() / sqrt(len(values))
-    return Point(figure, panel, what, named, found.n, float(values.mean()), float(error), float(formula))
+    return Point(figure, panel, what, words, found.n, float(values.mean()), float(error), float(formula))
 
 
 def _deviation(figure: int, panel: str, columns: Set, found: Surveys, values: Array, variance: float) -> Point:
@@ -219,7 +221,7 @@ def _deviation(figure: int, panel: str, columns: Set, found: Surveys, values: Ar
     root = sqrt(found.n)
     what = "standard deviation of the count / sqrt N"
     return Point(
-        figure, panel, what, _named(columns), found.n, deviation / root, float(error) / root, sqrt(variance) / root
+        figure, panel, what, named(columns), found.n, deviation / root, float(error) / root, sqrt(variance) / root
     )
 
 
@@ -240,7 +242,7 @@ def _skewness(
     if law is not None:
         places = np.arange(len(law)) - law @ np.arange(len(law))
         exact = float(law @ places**3 / (law @ places**2) ** 1.5)
-    return Point(figure, panel, what, _named(columns), found.n, skew, float(influence.std()) / sqrt(len(values)), exact)
+    return Point(figure, panel, what, named(columns), found.n, skew, float(influence.std()) / sqrt(len(values)), exact)
 
 
 def exact_law(found: Surveys, columns: Set) -> tuple[Array, int]:
@@ -255,15 +257,20 @@ def exact_law(found: Surveys, columns: Set) -> tuple[Array, int]:
     return reduce(np.convolve, [law for _, law in parts]), sum(first for first, _ in parts)
 
 
+def truth_tensor(found: Surveys) -> Array:
+    """How many respondents have each set of columns true, as counts are."""
+    tensor = np.zeros([2] * FLAGS)
+    tensor[(0,) * FLAGS] = found.n
+    for at, inner in enumerate(paper.column_sets(FLAGS)):
+        tensor[_index(inner)] = found.truth[at]
+    return tensor
+
+
 def _third(found: Surveys, columns: Set) -> float:
     """The closed form of the skewness of an estimate, at the truth."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in plan().protocols)
-    tensor = np.zeros([2] * FLAGS)
-    tensor[(0,) * FLAGS] = found.n
-    for place, inner in enumerate(paper.column_sets(FLAGS)):
-        tensor[_index(inner)] = found.truth[place]
     rows = [np.eye(2)[int(k in columns)][None] for k in range(FLAGS)]
-    cumulants = Group(found.n, axes, tensor).cumulants(rows, population=False)
+    cumulants = Group(found.n, axes, truth_tensor(found)).cumulants(rows, population=False)
     return float((cumulants.third / cumulants.variance**1.5).reshape(-1)[0])
 
 
@@ -290,8 +297,15 @@ def verdict(found: Sequence[Point]) -> str:
 # -- figures ----------------------------------------------------------------------------------------------------------
 
 
-def validate(folder: str | Path, *, quick: bool = False, seed: int = 1) -> list[Point]:
-    """Make figures 1 to 3 of the paper in a folder, each with its numbers as CSV, and return all points."""
+def simulated(*, quick: bool = False, seed: int = 1) -> list[Surveys]:
+    """Surveys of all sizes."""
+    runs = QUICK if quick else RUNS
+    line = lambda n: f"simulating surveys of {n:,} respondents"  # noqa: E731
+    return [surveys(n, runs, np.random.default_rng((seed, n))) for n in told(SIZES, line)]
+
+
+def figures(found: Sequence[Point], many: Sequence[Surveys], folder: str | Path) -> None:
+    """Figures 1 to 3 of the paper in a folder, each with its numbers as CSV."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -299,18 +313,11 @@ def validate(folder: str | Path, *, quick: bool = False, seed: int = 1) -> list[
     mpl.use("Agg")
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
-    found: list[Point] = []
-    histogram = None
-    for n in told(SIZES, lambda n: f"simulating surveys of {n:,} respondents"):
-        many = surveys(n, QUICK if quick else RUNS, np.random.default_rng((seed, n)))
-        found += points(many)
-        histogram = many if n == HISTOGRAM else histogram
-    assert histogram is not None
+    histogram = next(one for one in many if one.n == HISTOGRAM)
     for number in (1, 2, 3):
         own = [point for point in found if point.figure == number]
         _write(own, where / f"figure-{number}.csv")
         _draw(number, own, histogram, where / f"figure-{number}.png")
-    return found
 
 
 def _write(own: Sequence[Point], path: Path) -> None:
@@ -371,14 +378,14 @@ def _draw(number: int, own: Sequence[Point], histogram: Surveys, path: Path) -> 
 
 def _histogram(axis: Any, letter: str, found: Surveys, columns: Set) -> None:
     """The reconstructed distribution against the normal one."""
-    values = found.estimates[:, _place(columns)]
+    values = found.estimates[:, place(columns)]
     mean, deviation = values.mean(), values.std()
     steps = np.unique(np.round(values, 6))
     bins = np.linspace(mean - 4 * deviation, mean + 4 * deviation, 81)
     if len(steps) < 200:  # a bar for each value that occurs
         bins = np.concatenate([steps - np.diff(steps).min() / 2, [steps[-1] + np.diff(steps).min() / 2]])
-    axis.hist(values, bins=bins, density=True, color="0.75", label=f"{_named(columns)}, N = {found.n}")
+    axis.hist(values, bins=bins, density=True, color="0.75", label=f"{named(columns)}, N = {found.n}")
     x = np.linspace(bins[0], bins[-1], 400)
     axis.plot(x, np.exp(-(((x - mean) / deviation) ** 2) / 2) / deviation / sqrt(2 * np.pi), "k-", lw=1, label="normal")
-    axis.set_title(f"({letter}) estimates of {_named(columns)}", fontsize=9)
+    axis.set_title(f"({letter}) estimates of {named(columns)}", fontsize=9)
     axis.legend(fontsize=7, frameon=False)
