@@ -207,7 +207,7 @@ def draw(path: Any) -> None:
     import matplotlib.pyplot as plt
 
     x = np.arange(round(N * RATES[0] - 25), round(N * RATES[0] + 25))
-    y = round(N * RATES[1])
+    y = round(N * RATES[1] + 3 * sqrt(N * RATES[1] * (1 - RATES[1])))  # far from its centre
     exact, near = (np.array([of(N, int(k), y) for k in x]) for of in (hypergeometric, normal))
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     for axis, place, what in ((left, 0, "mean"), (middle, 1, "variance")):
