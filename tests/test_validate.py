@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable import claims, paper, validate
+from deniable import claims, corrections, paper, validate
 from deniable.cli import main
 
 RUNS = 4_000
@@ -70,6 +70,7 @@ def test_figures_are_written_with_their_numbers(
     assert "points with a formula" in out
     assert out.count("\n  holds ") + out.count("\n  DOES NOT HOLD ") == 7
     assert (tmp_path / "figures/figure-4.png").stat().st_size > 20_000
+    assert (tmp_path / "figures/figure-5.csv").read_text(encoding="utf-8").startswith("sets,n,formula,simulated")
     for number in (1, 2, 3):
         assert (tmp_path / f"figures/figure-{number}.png").stat().st_size > 20_000
         lines = (tmp_path / f"figures/figure-{number}.csv").read_text(encoding="utf-8").splitlines()
@@ -116,3 +117,16 @@ def test_claims_hold_as_measured_and_wrong_ones_do_not(monkeypatch: pytest.Monke
     wrong = [claim.says for claim in claims.claims(found, many) if not claim.holds]
     assert any("is hypergeometric" in says for says in wrong)
     assert any("exact law" in says for says in wrong)
+
+
+def test_the_correction_evens_out_the_tails() -> None:
+    found = corrections.tails(validate.surveys(500, 10_000, np.random.default_rng(1)))
+    assert len(found) == 15
+    for one in found:
+        assert one.simulated == pytest.approx(one.formula, abs=0.15)
+    skewed = [one for one in found if 0.1 < one.formula < 0.5]
+    assert len(skewed) > 3
+    apart = [np.mean([abs(one.plain_below - one.plain_above) for one in skewed]),
+             np.mean([abs(one.below - one.above) for one in skewed])]  # fmt: skip
+    assert apart[1] < 0.5 * apart[0]
+    assert "figure 5" in corrections.verdict(found)

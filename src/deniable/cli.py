@@ -252,14 +252,17 @@ def _associations(arguments: argparse.Namespace) -> None:
 
 
 def _validate(arguments: argparse.Namespace) -> None:
-    from deniable import claims
+    from deniable import claims, corrections
     from deniable.validate import figures, points, simulated, verdict
 
     many = simulated(quick=arguments.quick)
     found = [point for one in many for point in points(one)]
     figures(found, many, arguments.output)
     claims.draw(Path(arguments.output) / "figure-4.png")
+    tails = [each for one in many if one.n in corrections.SIZES for each in corrections.tails(one)]
+    corrections.draw(tails, Path(arguments.output))
     print(verdict(found))
+    print(corrections.verdict(tails))
     print("What the paper says of it in words:")
     for claim in claims.claims(found, many):
         print(claim)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from deniable.questions import STEADY
 from deniable.structure import Array
 
-HALVINGS = 100
+HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)

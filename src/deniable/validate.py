@@ -90,7 +90,7 @@ def surveys(n: int, runs: int, rng: np.random.Generator) -> Surveys:
     tensors = np.zeros((*[2] * FLAGS, len(counts)))
     tensors[(0,) * FLAGS] = n
     for at, columns in enumerate(paper.column_sets(FLAGS)):
-        tensors[_index(columns)] = counts[:, at]
+        tensors[index(columns)] = counts[:, at]
     estimates = _in_order(along(tensors, [inverse] * FLAGS))
     return Surveys(n, _in_order(along(people[..., None].astype(float), [upward] * FLAGS))[0], counts, estimates)
 
@@ -103,14 +103,15 @@ def _typical(expected: Array) -> Any:
     return people
 
 
-def _index(columns: Set) -> tuple[int, ...]:
+def index(columns: Set) -> tuple[int, ...]:
+    """Where a set of columns stands in a tensor of counts."""
     return tuple(int(k in columns) for k in range(FLAGS))
 
 
 def _in_order(tensor: Array) -> Array:
     """From tensors, the surveys first, to vectors over column sets."""
     flat = tensor.reshape(len(tensor), *[2] * FLAGS)
-    places = [np.ravel_multi_index(_index(columns), flat.shape[1:]) for columns in paper.column_sets(FLAGS)]
+    places = [np.ravel_multi_index(index(columns), flat.shape[1:]) for columns in paper.column_sets(FLAGS)]
     return flat.reshape(len(tensor), -1)[:, places]
 
 
@@ -199,7 +200,7 @@ def _figure_3(found: Surveys) -> Iterator[Point]:
         yield Point(3, "g", "mean less median, in standard deviations", named(columns), found.n, away, error, np.nan)
     for columns in SETS:
         estimates = found.estimates[:, place(columns)]
-        exact = _third(found, columns)
+        exact = skewness(found, columns)
         yield _skewness(3, "h", "skewness of the estimate", columns, found, estimates, None, exact)
 
 
@@ -262,11 +263,11 @@ def truth_tensor(found: Surveys) -> Array:
     tensor = np.zeros([2] * FLAGS)
     tensor[(0,) * FLAGS] = found.n
     for at, inner in enumerate(paper.column_sets(FLAGS)):
-        tensor[_index(inner)] = found.truth[at]
+        tensor[index(inner)] = found.truth[at]
     return tensor
 
 
-def _third(found: Surveys, columns: Set) -> float:
+def skewness(found: Surveys, columns: Set) -> float:
     """The closed form of the skewness of an estimate, at the truth."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in plan().protocols)
     rows = [np.eye(2)[int(k in columns)][None] for k in range(FLAGS)]
