@@ -107,5 +107,5 @@ def verdict(found: Sequence[Tails]) -> str:
     ]
     return (
         f"  figure 5: of {len(some)} sets and sizes with a skewness below 0.5, both tails of 95 % intervals are\n"
-        f"    between 1.5 and 3.5 % in {inside[0]:.0%} with plain normal intervals, in {inside[1]:.0%} with corrected ones"
+        f"    between 1.5 and 3.5 % in {inside[0]:.0%} with plain normal ones, in {inside[1]:.0%} with corrected ones"
     )
