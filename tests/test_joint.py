@@ -1,5 +1,6 @@
 """Joint answers: gradients, laws, invariances, open answers against scipy, and how often intervals hold the truth."""
 
+from dataclasses import replace
 from itertools import combinations
 from math import isnan, sqrt
 
@@ -222,6 +223,19 @@ def test_all_pairs_are_what_each_pair_is(order: bool) -> None:
     assert not all(isnan(row["low"]) for row in rows)
 
 
+def test_all_pairs_leave_out_what_a_pair_leaves_out() -> None:
+    """Margins that are not surely above zero, though all cells are trusted."""
+    rng = np.random.default_rng(2)
+    schema = dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", ["x", "y", "z"])])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.GRR(epsilon=1.0)))
+    records = {name: np.array(["x", "y", "z"])[rng.choice(3, 20_000, p=[0.6, 0.395, 0.005])] for name in "ab"}
+    counts = dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"])
+    est = dn.estimate(counts, ["a", "b"]).about("population")
+    assert all(est.cell(a=x, b=y).enough for x in "xyz" for y in "xyz")
+    assert not est.association("a", "b").cramers_v.enough
+    assert isnan(dn.associations(counts).to_pylist()[0]["low"])
+
+
 def test_the_false_discovery_rate_is_that_of_benjamini_and_hochberg() -> None:
     rng = np.random.default_rng(1)
     p = np.concatenate([rng.random(50), rng.random(10) / 1000])
@@ -343,6 +357,33 @@ def test_the_price_of_privacy_is_that_of_the_question_alone() -> None:
     for subject in ("respondents", "population"):
         both = sum(wave.about(subject) for wave in waves)
         assert both.cell(x=True).effective_n == pytest.approx(10_000)
+    assert both.given({}).cell(x=True).effective_n == pytest.approx(10_000)  # as nothing is given
+
+
+def test_open_answers_at_their_edges() -> None:
+    schema = dn.Schema([dn.Choice("a", AGES), dn.Flag("b")])
+    plan = dn.Plan(schema, dict.fromkeys(schema.names, dn.Public()))
+
+    def openly(table: list[list[int]]) -> dn.Estimate:
+        return dn.estimate(dn.simulate.counts(np.array(table), plan, np.random.default_rng(1)), ["a", "b"])
+
+    nobody = openly([[300, 200], [250, 250], [0, 0]])  # an answer that nobody gave
+    for est in (nobody, nobody.about("population")):
+        assert not est.association("a", "b").cramers_v.enough
+    empty = openly([[500, 0], [200, 300], [100, 100]])
+    shares = np.array([[500, 0], [200, 300], [100, 100]]) / 1200
+    expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    wanted = np.where(shares > 0, shares * np.log(np.where(shares > 0, shares, 1) / expected), 0).sum()
+    assert empty.association("a", "b").mutual_information.value == pytest.approx(wanted)
+    assert not empty.about("population").association("a", "b").mutual_information.enough
+    even = openly([[500, 500]] * 3).about("population")
+    v = even.association("a", "b").cramers_v
+    assert v.value == 0
+    assert v.enough
+    assert v.confidence_interval()[0] == 0
+    for row in even.conditional("b", given="a").to_pylist() + empty.conditional("b", given="a").to_pylist():
+        assert not row["low"] > row["proportion"]
+        assert not row["proportion"] > row["high"]
 
 
 def test_answers_of_proper_tables_are_those_of_the_table() -> None:
@@ -352,6 +393,9 @@ def test_answers_of_proper_tables_are_those_of_the_table() -> None:
     both, smoker, drinker = est.mean[1, 1] / est.n, est.mean[1, 0] / est.n, est.mean[0, 1] / est.n
     phi = (both - smoker * drinker) / sqrt(smoker * (1 - smoker) * drinker * (1 - drinker))
     assert est.correlation("smoker", "drinker").value == pytest.approx(phi)
+    answer = est.odds_ratio("smoker", "drinker")
+    high = replace(answer, enough=True, value=1e9).confidence_interval()[1]
+    assert not high < 1e9  # whatever the law says, the table's own value is inside
     assert phi != pytest.approx(dn.estimate(counts, ["smoker", "drinker"]).correlation("smoker", "drinker").value)
 
 
@@ -520,7 +564,12 @@ def test_odd_questions_say_what_to_do() -> None:
             for what in ("age", *odd[:-1])
         ),
         (lambda: est.difference("smoker", between=(["age"], "old", "young")), "as (name, answer)"),
-        (lambda: est.difference("smoker", between=("age", "old", "old")), "two different answers; found 'old' twice"),
+        (
+            lambda: est.difference("smoker", between=("age", "old", "old")),
+            "two different answers; found 'old' and 'old'",
+        ),
+        (lambda: est.difference("smoker", between=("age", np.ones(2), "old")), "two different answers"),
+        (lambda: est.project(["smoker"], ["age"]), "project takes one or more of"),
         (lambda: est.difference(("age", "old"), between=("age", "old", "young")), "two different features"),
         (lambda: est.conditional("smoker", given="income"), "conditional takes different features of this estimate"),
         (lambda: est.conditional("smoker", given="smoker"), "conditional takes different features of this estimate"),

@@ -109,6 +109,20 @@ def test_what_cannot_be_simulated_is_told() -> None:
         dn.simulate.counts(of, plan(), rng, n=-1)
     with pytest.raises(dn.AnswerError, match="different features"):
         dn.simulate.reports(of, dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0), 3, rng)
+    other = dn.Plan(
+        dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"]), dn.Choice("d", ["u", "v", "w"])]), epsilon=1.0
+    )
+    for ask, words in (
+        (lambda: dn.simulate.counts(of, other, rng, n=3), "different features"),
+        (lambda: dn.simulate.counts(of, plan(), None, n=3), "rng must be a numpy Generator"),
+        (lambda: dn.simulate.counts([[1, 2], [3]], plan(), rng), "whole numbers of shape"),
+        (lambda: dn.simulate.reports(None, plan(), 3, rng), "from a truth and a Plan"),
+        (lambda: dn.simulate.truth("x", LATENT), "a truth is of a Schema"),
+        (lambda: dn.simulate.truth(SCHEMA, {**LATENT[0][1], "a": "x"}), "the shares of 'a'"),
+        (lambda: dn.simulate.truth(SCHEMA, np.full((2, 3, 3), np.inf)), "in finite numbers"),
+    ):
+        with pytest.raises(dn.AnswerError, match=words):
+            ask()
     hashed = dn.Plan(
         SCHEMA, {**{n: dn.LocalHashing(epsilon=1.0) for n in "bc"}, "a": dn.RandomizedResponse(epsilon=1.0)}
     )

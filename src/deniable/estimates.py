@@ -117,7 +117,8 @@ class Estimate:
         """The estimate of fewer features, in this order."""
         if len(names) == 1 and isinstance(names[0], list | tuple):
             names = tuple(names[0])
-        if not names or len(set(names)) < len(names) or not set(names) <= set(self.names):
+        texts = all(isinstance(name, str) for name in names)
+        if not names or not texts or len(set(names)) < len(names) or not set(names) <= set(self.names):
             raise EstimateError(f"project takes one or more of {', '.join(map(repr, self.names))}; found {list(names)}")
         axes = [self.names.index(name) for name in names]
         groups = tuple(group.project(axes) for group in self.groups)
@@ -331,12 +332,16 @@ class Estimate:
         both = [est.covariance(cell, {name: cell[name] for name in others}) for cell in cells]
         shape = top.variance.shape
         x = np.stack(np.broadcast_arrays(top.mean, bottom.mean), axis=-1) / est.n
-        entries = top.variance, np.reshape(both, shape), np.broadcast_to(bottom.variance, shape)
+        of_top, of_bottom = np.broadcast_arrays(top.variance, bottom.variance)
+        known = [np.abs(variance) <= SLACK * est.n for variance in (of_top, of_bottom)]  # nothing randomized, or given
+        crossed = np.where(known[0] | known[1], 0.0, np.reshape(both, shape))
+        entries = np.where(known[0], 0.0, of_top), crossed, np.where(known[1], 0.0, of_bottom)
         spread = np.stack([entries[0], entries[1], entries[1], entries[2]], axis=-1).reshape(*shape, 2, 2) / est.n**2
         law = CONDITIONAL.law(x, spread)
         trusted = first & second & CONDITIONAL.steady(x, spread) & np.isfinite(law.stderr)
         low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
         shares = law.value
+        low, high = np.minimum(low, shares), np.maximum(high, shares)  # of rounding
         if est.fitted is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 shares = along(est.mean, [*grid, answer_rows(last)]) / along(est.mean, [*grid, np.eye(1, 1 + last)])
@@ -378,10 +383,12 @@ class Estimate:
         shares, covariance = est._pair()
         names = (("Cramer's V", False, 1.0), ("mutual information", True, inf))
         if (np.abs(np.diagonal(covariance)) <= SLACK / est.n).all():  # nothing was randomized, or all is known
-            laws = [RatioLaw(float(strength(shares, covariance, mutual=mutual)[0].known), 1.0, 0.0, 0.0, 0.0)
-                    for _, mutual, _ in names]  # fmt: skip
-            return Association(*(JointAnswer(name, law.value, law, True, est.subject, nan, 0.0, most)
-                                 for law, (name, _, most) in zip(laws, names, strict=True)))  # fmt: skip
+            exact = []
+            for name, mutual, most in names:
+                value = float(strength(shares, covariance, mutual=mutual)[0].known)
+                point = RatioLaw(value, 1.0, 0.0, 0.0, 0.0)
+                exact.append(JointAnswer(name, value, point, isfinite(value), est.subject, nan, 0.0, most))
+            return Association(*exact)
         rows = [answer_rows(len(feature.columns)) for feature in est.features]
         trusted = bool(judge(est.groups, rows, population=est._population)[1].all())
         openly = np.sum([open_covariance(group, flat(rows)) for group in est.groups], axis=0) / est.n**2
@@ -434,8 +441,8 @@ class Estimate:
             told = 'between is a feature and two of its answers: ("age", "18-29", "65+")'
             raise EstimateError(f"{told}; found {between!r}")
         feature, *answers = between
-        if answers[0] == answers[1]:
-            raise EstimateError(f"between takes two different answers; found {answers[0]!r} twice")
+        if not all(isinstance(answer, str | bool | np.bool_) for answer in answers) or answers[0] == answers[1]:
+            raise EstimateError(f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}")
         pieces = []
         for answer in answers:
             (a, is_a, _), (b, is_b, _) = self._indicators(what, (feature, answer))

@@ -164,8 +164,10 @@ class DenseGroup:
 def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Sequence[Array]) -> float:
     """The covariance about the population of two weighted sums, if this group's answers were given openly.
 
-    It is the covariance about the population less that about the respondents.
+    It is the covariance about the population less that about the respondents; of what was conditioned, it is as before.
     """
+    if isinstance(group, DenseGroup):
+        return sum(open_moment(one, left, right) for one in group.before)
     both = []
     for w, v in zip(left, right, strict=True):
         up = margins(len(w) - 1)
@@ -175,6 +177,8 @@ def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Seque
 
 def open_covariance(group: "Group | DenseGroup", rows: Array) -> Array:
     """The same of rows of weights over all entries, in C order."""
+    if isinstance(group, DenseGroup):
+        return np.asarray(sum(open_covariance(one, rows) for one in group.before))
     columns = [size - 1 for size in group.truth.shape]
     over_cells = rows @ flat([margins(m) for m in columns])
     cells = along(group.truth, [answer_rows(m) for m in columns]).reshape(-1)

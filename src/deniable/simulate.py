@@ -38,6 +38,7 @@ class Truth:
 
     def people(self, n: int, rng: np.random.Generator) -> Counted:
         """How many of n respondents drawn from it give each combination of answers."""
+        _check_rng(rng)
         drawn = rng.multinomial(_checked_size(n), self.shares.reshape(-1))
         return drawn.reshape(self.shares.shape).astype(np.int64)
 
@@ -49,6 +50,8 @@ def truth(schema: Schema, of: Any) -> Truth:
     `[(0.6, {...}), (0.4, {...})]` is a population of several kinds of people, with independent columns in each.
     An array with an axis for each feature (a flag's is False, True) is taken as shares, or as numbers of respondents.
     """
+    if not isinstance(schema, Schema):
+        raise AnswerError(f"a truth is of a Schema; found {schema!r}")
     if isinstance(of, Mapping):
         return Truth(schema, _independent(schema, of))
     if isinstance(of, Sequence) and of and all(isinstance(one, Sequence) and len(one) == 2 for one in of):
@@ -66,14 +69,15 @@ def truth(schema: Schema, of: Any) -> Truth:
     shape = tuple(feature.levels for feature in schema)
     if table.shape != shape:
         raise AnswerError(f"a table of these features has the shape {shape}; found {table.shape}")
-    if not table.sum() > 0:
-        raise AnswerError("a table of a truth must hold some respondents; found none")
+    if not np.isfinite(table).all() or not table.sum() > 0:
+        raise AnswerError("a table of a truth must hold some respondents, in finite numbers; found none")
     return Truth(schema, _proper(table.reshape(-1) / table.sum(), "a table's shares").reshape(shape))
 
 
 def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
     """n respondents drawn from a truth, each answer randomized by itself."""
     _check_plan(of, plan)
+    _check_rng(rng)
     kinds = np.repeat(np.arange(of.shares.size), of.people(n, rng).reshape(-1))
     rng.shuffle(kinds)
     codes = np.unravel_index(kinds, of.shares.shape)
@@ -85,11 +89,18 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
 
     They have the law of `count(reports(...))`. Local hashing is refused: its bits depend on each other.
     """
-    people = of.people(n, rng) if isinstance(of, Truth) and n is not None else of
-    if isinstance(people, Truth):
-        raise AnswerError("counts of a truth need n, how many respondents to draw")
+    _check_rng(rng)
     levels = tuple(feature.levels for feature in plan.schema)
-    people = np.asarray(people)
+    if isinstance(of, Truth):
+        _check_plan(of, plan)
+        if n is None:
+            raise AnswerError("counts of a truth need n, how many respondents to draw")
+        people = of.people(n, rng)
+    else:
+        try:
+            people = np.asarray(of)
+        except ValueError:
+            raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {of!r}") from None
     if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
         raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {people!r}")
     if hashed := [feature.name for feature, protocol in plan if isinstance(protocol, LocalHashing)]:
@@ -138,7 +149,8 @@ def _independent(schema: Schema, columns: Mapping[str, Any]) -> Array:
     margins = []
     for feature in schema:
         given = columns[feature.name]
-        shares = [1 - given, given] if isinstance(feature, Flag) and np.ndim(given) == 0 else given
+        one = isinstance(feature, Flag) and isinstance(given, int | float | np.number)
+        shares = [1 - given, given] if one else given
         margin = _proper(shares, f"the shares of {feature.name!r}")
         if len(margin) != feature.levels:
             raise AnswerError(f"{feature.name!r} has {feature.levels} answers; found {len(margin)} shares")
@@ -156,6 +168,11 @@ def _proper(shares: Any, what: str) -> Array:
     return np.asarray(numbers / numbers.sum(), np.float64)
 
 
+def _check_rng(rng: Any) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise AnswerError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
+
+
 def _checked_size(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise AnswerError(f"n is how many respondents to draw, a whole number; found {n!r}")
@@ -163,5 +180,7 @@ def _checked_size(n: Any) -> int:
 
 
 def _check_plan(of: Truth, plan: Plan) -> None:
+    if not isinstance(of, Truth) or not isinstance(plan, Plan):
+        raise AnswerError(f"a survey is simulated from a truth and a Plan; found {of!r} and {plan!r}")
     if of.schema != plan.schema:
         raise AnswerError("the truth and the plan are of different features")

@@ -18,6 +18,7 @@ from deniable.questions import STEADY
 from deniable.structure import Array
 
 HALVINGS = 60
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +43,7 @@ class StrengthLaw:
     @property
     def known(self) -> Any:
         """As it was found, where there is no noise to take off."""
-        return self._shown(self.found)
+        return self._shown(np.maximum(self.found, 0))
 
     @property
     def stderr(self) -> Any:
@@ -102,14 +103,15 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
     expected = np.where(expected > 0, expected, np.nan)
     d = ((p - expected) / np.sqrt(expected)).reshape(*p.shape[:-2], -1)
     jacobian = _deviation(p, r, c) / np.sqrt(expected).reshape(*d.shape, 1)
-    jacobian = jacobian - d[..., :, None] / 2 * (
-        _rows(rows, columns) / _spread(r, columns) + _columns(rows, columns) / _spread(c, rows, inner=True)
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # of an answer that nobody gave
+        jacobian = jacobian - d[..., :, None] / 2 * (
+            _rows(rows, columns) / _spread(r, columns) + _columns(rows, columns) / _spread(c, rows, inner=True)
+        )
     bias = np.einsum("...ai,...ij,...aj->...", jacobian, covariance, jacobian)
     if mutual:
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(np.where(p > 0, p, np.nan) / expected)
-            found = 2 * (p * logs).sum(axis=(-2, -1))
+            found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))
             variances = np.einsum("...ii->...i", covariance)
             of_r, of_c = (
                 np.einsum("ij,...ij->...i", same, covariance)
@@ -128,6 +130,7 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
         gradient = 2 * np.einsum("...a,...ai->...i", d, jacobian)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.einsum("...i,...ij,...j->...", gradient, covariance, gradient) / (4 * found)
+        spread = np.where(found > ROUNDING, spread, bias / ((rows - 1) * (columns - 1)))  # what it tends to
     spread = np.where(spread > 0, spread, np.nan)
     return StrengthLaw(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
 

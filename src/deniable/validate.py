@@ -313,6 +313,8 @@ def figures(found: Sequence[Point], many: Sequence[Surveys], folder: str | Path)
         raise EstimateError("the figures need matplotlib: install deniable with the extra `report`") from None
     mpl.use("Agg")
     where = Path(folder)
+    if where.exists() and not where.is_dir():
+        raise EstimateError(f"{where}: is a file, and the figures need a folder")
     where.mkdir(parents=True, exist_ok=True)
     histogram = next(one for one in many if one.n == HISTOGRAM)
     for number in (1, 2, 3):
@@ -368,7 +370,8 @@ def _draw(number: int, own: Sequence[Point], histogram: Surveys, path: Path) -> 
         axis.set_xscale("log")
         axis.set_xlabel("N")
         axis.set_title(f"({letter}) {panel[0].what}", fontsize=9)
-        axis.legend(fontsize=7, frameon=False)
+        axis.margins(y=0.3 if len({point.sets for point in panel}) > 3 else 0.05)
+        axis.legend(fontsize=7, frameon=False, ncols=2 if len({point.sets for point in panel}) > 3 else 1)
     for axis in axes.flat[len(letters) :]:
         axis.set_axis_off()
     figure.suptitle(CAPTIONS[number], fontsize=10, wrap=True)
