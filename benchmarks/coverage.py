@@ -267,6 +267,40 @@ def _write(found: Sequence[Coverage], path: Path) -> None:
             writer.writerow([*astuple(c.setting), c.cell, c.truth, c.claimed, c.below, c.above, c.covered])
 
 
+def draw(found: Sequence[Coverage], path: Path) -> None:
+    """A map of the main settings: the coverage that is farthest from 95 %, and a cross where nothing is answered."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(12, 6.2), layout="constrained", sharey=True)
+    for axis, subject in zip(axes, SUBJECTS, strict=True):
+        worst = np.full((len(KINDS) * len(EPSILONS), len(ORDERS) * len(SIZES)), np.nan)
+        for c in found:
+            if c.setting.subject == subject and c.setting.answers == "loosely" and c.claimed >= 0.5:
+                row = KINDS.index(c.setting.kind) * len(EPSILONS) + EPSILONS.index(c.setting.epsilon)
+                column = ORDERS.index(c.setting.order) * len(SIZES) + SIZES.index(c.setting.n)
+                if not abs(worst[row, column] - LEVEL) > abs(c.covered - LEVEL):
+                    worst[row, column] = c.covered
+        picture = axis.imshow(100 * worst, cmap="PuOr", vmin=93, vmax=97, aspect="auto")
+        axis.plot(*np.argwhere(np.isnan(worst)).T[::-1], "x", color="0.6", ms=6)
+        axis.set_xticks(range(worst.shape[1]), [f"{n:,}" for _ in ORDERS for n in SIZES], rotation=90, fontsize=7)
+        axis.set_yticks(range(len(worst)), [f"{kind}, epsilon {e:g}" for kind in KINDS for e in EPSILONS], fontsize=7)
+        for k in range(1, len(ORDERS)):
+            axis.axvline(k * len(SIZES) - 0.5, color="black", lw=0.8)
+        for k in range(1, len(KINDS)):
+            axis.axhline(k * len(EPSILONS) - 0.5, color="black", lw=0.8)
+        axis.set_xlabel("respondents, for tables of 1, 2, 3 and 4 features")
+        axis.set_title(f"about the {subject}", fontsize=10)
+    figure.colorbar(picture, ax=axes, label="% of 95 % intervals that hold the truth, the worst of three cells")
+    figure.suptitle(
+        "Intervals hold the truth where they are given; a cross means that there are not enough reports", fontsize=11
+    )
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
 def _parts() -> dict[str, dict[str, Any]]:
     """The rows of the summary: what the settings of each have in common."""
     parts: dict[str, dict[str, Any]] = {"all": {}}
@@ -280,7 +314,7 @@ def _parts() -> dict[str, dict[str, Any]]:
 
 
 def run() -> None:
-    """Print how many cells are answered and in range, and the worst; write all of them to coverage.csv."""
+    """Print how many cells are answered and in range, and the worst; write coverage.csv and a map, coverage.png."""
     todo, found = settings(), []
     with ProcessPoolExecutor() as pool:
         for done, results in enumerate(pool.map(_one, todo, chunksize=4), start=1):
@@ -288,6 +322,7 @@ def run() -> None:
             if sys.stderr.isatty():
                 print(f"\r{done} of {len(todo)} settings", end="", file=sys.stderr)
     _write([ours for ours, _ in found], Path("coverage.csv"))
+    draw([ours for ours, _ in found], Path("coverage.png"))
     print(
         f"\nCoverage of 95 % intervals: {SURVEYS:,} surveys of each setting, two or three cells (see coverage.csv);\n"
         f"{AGAIN * SURVEYS:,} surveys of those with a cell out of range, to tell chance from fact"

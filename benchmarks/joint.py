@@ -219,16 +219,20 @@ def _independent_shares(setting: Setting) -> Any:
 
 
 def power() -> None:
-    """How often a true association is found, against a test that sees the true answers."""
+    """How often a true association is found, against a test that sees the true answers; also as power.png."""
+    import matplotlib as mpl
     from scipy.special import chdtri
 
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
     print("\nPower of the test at 5 %: two flags with shares 0.3 and 0.4, N = 10,000; of 4,000 surveys each")
-    strengths = (0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.15, 0.2)
-    print(f"  {'correlation':24}" + "".join(f"{phi:8.2f}" for phi in strengths))
+    correlations = (0.0, 0.01, 0.02, 0.04, 0.06, 0.1, 0.15, 0.2)
+    print(f"  {'correlation':24}" + "".join(f"{phi:8.2f}" for phi in correlations))
     rows: dict[str, list[float]] = {"true answers": []}
     for epsilon in EPSILONS:
         rows[f"epsilon {epsilon:g} each"] = []
-        for phi in strengths:
+        for phi in correlations:
             rng = np.random.default_rng(1)
             both = 0.12 + phi * np.sqrt(0.3 * 0.7 * 0.4 * 0.6)
             shares = np.array([[1 - 0.7 + both, 0.4 - both], [0.3 - both, both]])
@@ -237,8 +241,16 @@ def power() -> None:
             rows[f"epsilon {epsilon:g} each"].append(float(np.mean(ours > chdtri(1, 0.05))))
             if epsilon == EPSILONS[0]:
                 rows["true answers"].append(float(np.mean(oracle > chdtri(1, 0.05))))
-    for name, line in rows.items():
+    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    for (name, line), style in zip(rows.items(), ("k-", "k:", "k-.", "k--"), strict=True):
         print(f"  {name:24}" + "".join(f"{share:8.1%}" for share in line))
+        axis.plot(correlations, line, style, marker="o", ms=3, label=name)
+    axis.axhline(0.05, color="0.7", lw=0.8)
+    axis.set(xlabel="correlation of two flags", ylabel="found at 5 %", ylim=(0, 1.02))
+    axis.set_title("How often 10 000 respondents show that two flags are associated", fontsize=10)
+    axis.legend(frameon=False)
+    figure.savefig("power.png", dpi=100)
+    plt.close(figure)
 
 
 def all_pairs() -> None:

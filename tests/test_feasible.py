@@ -260,3 +260,14 @@ def test_what_nearly_contradicts_is_told_and_so_is_a_search_without_end(monkeypa
     monkeypatch.setattr("deniable.quadratic.MOST_ROUNDS", 0)
     with pytest.raises(dn.EstimateError, match="no closest proper table was found in 0 rounds; ask for fewer features"):
         dn.estimate(some_counts(tiny("GRR")[0], 500), ["a", "b"], method="feasible")
+
+
+def test_an_open_answer_that_nobody_gave_leaves_the_metric_regular() -> None:
+    """Without anyone spread over all cells, the metric at the table would be singular there."""
+    schema = dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Flag("b")])
+    plan = dn.Plan(schema, {"a": dn.Public(), "b": dn.RandomizedResponse(epsilon=1.0)})
+    people = np.array([[300, 200], [250, 250], [0, 0]])
+    counts = dn.simulate.counts(people, plan, np.random.default_rng(1))
+    table = dn.estimate(counts, ["a", "b"], method="feasible").table()["proportion"].to_numpy().reshape(3, 2)
+    np.testing.assert_allclose(table.sum(axis=1), [0.5, 0.5, 0], atol=1e-9)
+    assert table.min() >= 0
