@@ -1,5 +1,6 @@
 """Joint answers: gradients, laws, invariances, open answers against scipy, and how often intervals hold the truth."""
 
+import re
 from dataclasses import replace
 from itertools import combinations
 from math import isnan, sqrt
@@ -313,6 +314,20 @@ def test_mutual_information_needs_cells_that_are_surely_not_empty() -> None:
     assert found.cramers_v.enough
     assert found.cramers_v.confidence_interval()[1] <= 1
     assert "not enough reports" in repr(found)
+    flags = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    a = rng.random(3_000) < 0.5
+    plan = dn.Plan(flags, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=2.0)))
+    tried = 0
+    while not tried:  # until no estimate happens to be negative
+        records = {"a": a, "b": ~a & (rng.random(3_000) < 0.5)}
+        est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"]).about("population")
+        both = est.cell(a=True, b=True)
+        if 0 < both.value < STEADY * both.stderr:
+            tried += 1
+            found = est.association("a", "b")
+            assert np.isfinite(found.mutual_information.value)
+            assert found.cramers_v.enough
+            assert not found.mutual_information.enough
 
 
 def test_laws_answer_at_their_ends_without_warnings() -> None:
@@ -534,6 +549,10 @@ def test_regressions_that_cannot_be_are_refused() -> None:
     _, counts = survey(200, epsilon=0.5)
     with pytest.raises(dn.EstimateError, match="not enough reports for this question: the least eigenvalue"):
         dn.regress(counts, "smoker", on=["drinker", "age"])
+    with pytest.raises(dn.EstimateError, match="least eigenvalue") as told:  # at 3.4 standard errors
+        dn.regress(survey(1_200, epsilon=0.7)[1], "smoker", on=["drinker", "age"])
+    value, error = re.search(r"is ([0-9.]+) \+- ([0-9.]+) with", str(told.value)).groups()
+    assert 2 < float(value) / float(error) < 5
     _, counts = survey(2_000)
     with pytest.raises(dn.EstimateError, match="one table that holds all its features"):
         dn.regress(dn.Counts(counts.plan, {("smoker",): counts.array("smoker")}), "smoker", on=["age"])
