@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable import claims, corrections, paper, validate
+import deniable as dn
+from deniable import calibration, claims, corrections, paper, simulate, validate
 from deniable.cli import main
 
 RUNS = 4_000
@@ -65,11 +66,13 @@ def test_figures_are_written_with_their_numbers(
 ) -> None:
     monkeypatch.setattr(validate, "QUICK", 500)
     monkeypatch.setattr(validate, "SIZES", (10, 200, 1_000))
+    monkeypatch.setattr(calibration, "QUICK", 5)
     assert main(["validate", "-o", str(tmp_path / "figures"), "--quick"]) == 0
     out = capsys.readouterr().out
     assert "points with a formula" in out
     assert out.count("\n  holds ") + out.count("\n  DOES NOT HOLD ") == 7
     assert (tmp_path / "figures/figure-4.png").stat().st_size > 20_000
+    assert (tmp_path / "figures/figure-6.csv").read_text(encoding="utf-8").startswith("cell,p_value,tenth 1")
     assert (tmp_path / "figures/figure-5.csv").read_text(encoding="utf-8").startswith("sets,n,formula,simulated")
     for number in (1, 2, 3):
         assert (tmp_path / f"figures/figure-{number}.png").stat().st_size > 20_000
@@ -130,3 +133,19 @@ def test_the_correction_evens_out_the_tails() -> None:
              np.mean([abs(one.below - one.above) for one in skewed])]  # fmt: skip
     assert apart[1] < 0.5 * apart[0]
     assert "figure 5" in corrections.verdict(found)
+
+
+def test_posterior_draws_are_calibrated_and_those_that_are_too_sure_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "DRAWS", 200)
+    found = calibration.ranks(150, np.random.default_rng(1))
+    assert found.below.shape == (150, 6)
+    assert found.histogram.sum() == 900
+    assert "are calibrated" in calibration.verdict(found)
+    right = simulate.counts
+
+    def too_many(*of: object, **more: object) -> dn.Counts:
+        counts = right(*of, **more)  # type: ignore[arg-type]
+        return dn.Counts(counts.plan, {names: 4 * array for names, array in counts.tables.items()})
+
+    monkeypatch.setattr(simulate, "counts", too_many)
+    assert "NOT CALIBRATED" in calibration.verdict(calibration.ranks(150, np.random.default_rng(1)))

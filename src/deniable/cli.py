@@ -252,7 +252,9 @@ def _associations(arguments: argparse.Namespace) -> None:
 
 
 def _validate(arguments: argparse.Namespace) -> None:
-    from deniable import claims, corrections
+    import numpy as np
+
+    from deniable import calibration, claims, corrections
     from deniable.validate import figures, points, simulated, verdict
 
     many = simulated(quick=arguments.quick)
@@ -261,8 +263,11 @@ def _validate(arguments: argparse.Namespace) -> None:
     claims.draw(Path(arguments.output) / "figure-4.png")
     tails = [each for one in many if one.n in corrections.SIZES for each in corrections.tails(one)]
     corrections.draw(tails, Path(arguments.output))
+    ranks = calibration.ranks(calibration.QUICK if arguments.quick else calibration.TRUTHS, np.random.default_rng(1))
+    calibration.draw(ranks, Path(arguments.output))
     print(verdict(found))
     print(corrections.verdict(tails))
+    print(calibration.verdict(ranks))
     print("What the paper says of it in words:")
     for claim in claims.claims(found, many):
         print(claim)
