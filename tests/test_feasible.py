@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import deniable as dn
 from deniable import feasible
 from deniable.quadratic import least
-from deniable.structure import Axis, along, invert, margins
+from deniable.structure import Axis, along, invert, margins, moment_matrix
 
 from .situations import values
 from .test_estimates import KINDS, some_counts, tiny
@@ -92,8 +92,10 @@ def test_none_fits_better_in_the_metric_at_the_table(kind: str, monkeypatch: pyt
     tensor = invert(axes, counts.array(*plan.schema.names))
     table = feasible.proper_table(counts.n, axes, tensor)
     cells = table.shares.size
-    kept = [feasible._entries(axis) for axis in axes]
-    moments = feasible._second_moments(axes, kept, (400 * table.shares + 0.5 / cells) / 400.5)
+    kept = [np.arange(1 if axis.exclusive else 0, 1 + axis.m) for axis in axes]  # the others follow from these
+    spread = along((400 * table.shares + 0.5 / cells) / 400.5, [margins(axis.m) for axis in axes])
+    squares = [axis.seconds()[0][np.ix_(rows, rows)] for axis, rows in zip(axes, kept, strict=True)]
+    moments = moment_matrix(spread, squares)
 
     def misfit(shares: np.ndarray) -> float:
         fitted = along(shares, [margins(axis.m) for axis in axes])

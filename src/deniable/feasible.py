@@ -20,14 +20,13 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.planes import physical_memory
 from deniable.quadratic import least
-from deniable.structure import Array, Axis, along, flat, margins, moment_matrix
+from deniable.structure import Array, Axis, along, answer_rows, flat, margins, moment_matrix
 
 MOST_CELLS = 10_000
 ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
 SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
 EXACT = 1e-9  # shares: what is known must hold to this
 
-Rows = npt.NDArray[np.intp]
 Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
 
 
@@ -57,8 +56,8 @@ class ProperTable:
 
     def misfit(self) -> tuple[Array, Array]:
         """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
-        kept = [_entries(axis) for axis in self.axes]
-        return _at_table(self.n, self.axes, kept, self.unbiased[np.ix_(*kept)] / self.n, self.shares)
+        bases = [_basis(axis) for axis in self.axes]
+        return _at_table(self.n, self.axes, bases, along(self.unbiased / self.n, bases), self.shares)
 
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
         """The table fitted again with more known about it."""
@@ -69,9 +68,9 @@ def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequ
     """The proper table closest to an unbiased tensor, of those for which the equalities hold."""
     levels = [max(2, axis.m) for axis in axes]
     cells = prod(levels)
-    kept = [_entries(axis) for axis in axes]
-    _check_size(cells, prod(map(len, kept)))
-    mu = unbiased[np.ix_(*kept)] / n
+    bases = [_basis(axis) for axis in axes]
+    _check_size(cells, prod(map(len, bases)))
+    mu = along(unbiased / n, bases)
     A, a = _equations(cells, equalities)
     start = _start(A, a, equalities)
     possible = _possible(A, a)
@@ -82,9 +81,9 @@ def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequ
         shares[possible] = found.x / found.x.sum()
         return shares, 2 * n * found.gap
 
-    shares, gap = fitted(*_at_independence(n, axes, kept, mu, _margin_shares(axes, unbiased)), start)
+    shares, gap = fitted(*_at_independence(n, axes, bases, mu, _margin_shares(axes, unbiased)), start)
     for _ in range(ROUNDS):
-        shares, gap = fitted(*_at_table(n, axes, kept, mu, shares.reshape(levels)), shares)
+        shares, gap = fitted(*_at_table(n, axes, bases, mu, shares.reshape(levels)), shares)
     return ProperTable(n, tuple(axes), unbiased, tuple(equalities), shares.reshape(levels), gap)
 
 
@@ -109,28 +108,48 @@ def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
     return possible
 
 
-def _at_table(n: int, axes: Sequence[Axis], kept: Sequence[Rows], mu: Array, shares: Array) -> tuple[Array, Array]:
-    """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares."""
-    root, up = _whitened(n, axes, kept, shares)
-    return up.T @ up, up.T @ _solved(root, mu.reshape(-1))
+def _at_table(n: int, axes: Sequence[Axis], bases: Sequence[Array], mu: Array, shares: Array) -> tuple[Array, Array]:
+    """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares.
+
+    Entries are cells c, and others d whose mean is zero whatever the table is. So H is the inverse of what is left of
+    the moments of c once d is taken into account, and b is H times what is left of c itself.
+    """
+    moments = _second_moments(n, axes, bases, shares)
+    places = np.arange(mu.size).reshape(mu.shape)
+    c = places[
+        tuple(slice(len(basis) - max(2, axis.m), None) for axis, basis in zip(axes, bases, strict=True))
+    ].reshape(-1)
+    d = np.setdiff1d(places, c)
+    line = mu.reshape(-1)
+    left, values = moments, line
+    if len(d):
+        left, values = moments[np.ix_(c, c)], line[c]
+        root = _root(moments[np.ix_(d, d)])
+        known = _solved(root, np.column_stack([moments[np.ix_(d, c)], line[d]]))
+        left -= known[:, :-1].T @ known[:, :-1]
+        values = values - known[:, :-1].T @ known[:, -1]
+    inverse = _solved(_root(left), np.eye(len(c)))
+    return inverse.T @ inverse, inverse.T @ (inverse @ values)
 
 
 def _at_independence(
-    n: int, axes: Sequence[Axis], kept: Sequence[Rows], mu: Array, shares: Sequence[Array]
+    n: int, axes: Sequence[Axis], bases: Sequence[Array], mu: Array, shares: Sequence[Array]
 ) -> tuple[Array, Array]:
     """The same at the table of independent answers with these shares, where it is a product over features."""
-    parts = [_whitened(n, [axis], [rows], own) for axis, rows, own in zip(axes, kept, shares, strict=True)]
-    weights = [_solved(root, np.eye(len(root))).T @ up for root, up in parts]
-    return flat([up.T @ up for _, up in parts]), along(mu, [weighted.T for weighted in weights]).reshape(-1)
+    curvatures, weights = [], []
+    for axis, basis, own in zip(axes, bases, shares, strict=True):
+        inverse = _solved(_root(_second_moments(n, [axis], [basis], own)), np.eye(len(basis)))
+        up = inverse @ basis @ margins(axis.m)
+        curvatures.append(up.T @ up)
+        weights.append(up.T @ inverse)
+    return flat(curvatures), along(mu, weights).reshape(-1)
 
 
-def _whitened(n: int, axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> tuple[Array, Array]:
-    """The Cholesky root R of M = R R', and R^-1 U: the metric is that of R^-1 times the residual."""
+def _root(matrix: Array) -> Array:
+    """The Cholesky root R of R R'."""
     from scipy.linalg import cholesky  # twice as fast as numpy's
 
-    moments = _second_moments(axes, kept, (n * shares + SPREAD / shares.size) / (n + SPREAD))
-    root = np.asarray(cholesky(moments, lower=True, overwrite_a=True, check_finite=False), np.float64)
-    return root, _solved(root, flat([margins(axis.m)[rows] for axis, rows in zip(axes, kept, strict=True)]))
+    return np.asarray(cholesky(matrix, lower=True, check_finite=False), np.float64)
 
 
 def _solved(root: Array, right: Array) -> Array:
@@ -139,9 +158,12 @@ def _solved(root: Array, right: Array) -> Array:
     return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
 
 
-def _entries(axis: Axis) -> Rows:
-    """The entries that no others tell: where bits exclude each other, the margin is their sum."""
-    return np.arange(1 if axis.exclusive else 0, 1 + axis.m)
+def _basis(axis: Axis) -> Array:
+    """The answers of a feature, from (1, z_1, ..., z_m); where these need not sum to 1, first what is missing to it."""
+    answers = answer_rows(axis.m)
+    return (
+        answers if axis.m == 1 or axis.exclusive else np.vstack([np.eye(1, 1 + axis.m) - answers.sum(axis=0), answers])
+    )
 
 
 def _check_size(cells: int, entries: int) -> None:
@@ -183,7 +205,10 @@ def _margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
     return parts
 
 
-def _second_moments(axes: Sequence[Axis], kept: Sequence[Rows], shares: Array) -> Array:
-    """E[z z'] of one report, for the entries that are kept, at a table of shares."""
-    moments = [axis.seconds()[0][np.ix_(rows, rows)] for axis, rows in zip(axes, kept, strict=True)]
-    return moment_matrix(along(shares, [margins(axis.m) for axis in axes]), moments)
+def _second_moments(n: int, axes: Sequence[Axis], bases: Sequence[Array], shares: Array) -> Array:
+    """E[z z'] of one report, in these bases, at a table of shares with a little of everything."""
+    everywhere = (n * shares + SPREAD / shares.size) / (n + SPREAD)
+    moments = [
+        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) for axis, basis in zip(axes, bases, strict=True)
+    ]
+    return moment_matrix(along(everywhere, [margins(axis.m) for axis in axes]), moments)
