@@ -105,7 +105,7 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
     np.add.at(people, tuple(answers.T), 1)
     if prod(len(patterns(protocol)[0]) for protocol in plan.protocols) > MOST_PATTERNS:
         records = {
-            feature.name: np.array(_values(feature))[column]
+            feature.name: np.array(feature.answers)[column]
             for feature, column in zip(plan.schema, answers.T, strict=True)
         }
         reports = dn.randomize(records, plan, rng=rng)
@@ -116,10 +116,6 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
         counted = np.tensordot(counted, patterns(protocol)[0], axes=([0], [0]))
     channels = tuple(protocol.likelihood(patterns(protocol)[0][:, 1:]) for protocol in plan.protocols)
     return people / setting.n, dn.Counts(plan, {plan.schema.names: counted}), Grid(shown / setting.n, channels)
-
-
-def _values(feature: Any) -> list[Any]:
-    return list(feature.values) if isinstance(feature, dn.Choice) else [False, True]
 
 
 def limits(setting: Setting) -> list[float]:

@@ -21,7 +21,7 @@ import deniable as dn
 from deniable.groups import Group, judge
 from deniable.intervals import OneColumn, limits
 from deniable.simulate import patterns, shown_patterns
-from deniable.structure import Axis, answer_rows
+from deniable.structure import Axis, answer_rows, invert
 
 LEVEL = 0.95
 KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "mixed")
@@ -202,10 +202,7 @@ def surveys(setting: Setting, people: Any, rng: np.random.Generator) -> Surveys:
     plan = plan_for(setting.kind, setting.order, setting.epsilon)
     shares = shares_for(people.shape[1:], setting.answers)
     tensors = simulated(plan, people, rng)
-    estimates = np.moveaxis(tensors.astype(float), 0, -1)
-    for k, protocol in enumerate(plan.protocols):
-        axis = Axis.of(protocol, centred=True)
-        estimates = np.moveaxis(axis.invert(np.moveaxis(estimates, k, -1)), -1, k)
+    estimates = invert([Axis.of(protocol, centred=True) for protocol in plan.protocols], np.moveaxis(tensors, 0, -1))
     return Surveys(setting, plan, shares, people, tensors, estimates)
 
 

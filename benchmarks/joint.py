@@ -20,10 +20,9 @@ import numpy as np
 import deniable as dn
 from benchmarks.coverage import KINDS, LEVEL, SUBJECTS, Setting, Surveys, plan_for, respondents, shares_for, surveys
 from deniable.groups import Group, at_independence, judge
-from deniable.pairs import covariance_of
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.strength import full, strength, wald
-from deniable.structure import along, answer_rows, flat
+from deniable.structure import along, answer_rows, flat, margins
 
 EPSILONS = (1.0, 2.0, 4.0)
 SIZES = (1_000, 10_000, 100_000)
@@ -100,13 +99,13 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
     rows = [np.vstack([np.eye(1, 1 + axis.m), answer_rows(axis.m)]) for axis in axes]
     at = [tuple(0 if x is None else 1 + x % m for x, m in zip(place, levels, strict=True)) for place in one.shares]
     weights = np.array([np.kron(rows[0][i], rows[1][j]) for i, j in at])
-    covariance = covariance_of(n, axes, many.estimates, population=many.population)
-    entries = np.moveaxis(many.estimates, -1, 0).reshape(len(covariance), -1)
-    shares, spread = entries @ weights.T / n, weights @ covariance @ weights.T / n**2
-    trusted = judge([Group(n, axes, many.estimates)], rows, population=many.population)[1]
+    group = Group(n, axes, many.estimates)
+    shares = group.entries @ weights.T / n
+    spread = weights @ group.dense(population=many.population) @ weights.T / n**2
+    trusted = judge([group], rows, population=many.population)[1]
     claims = np.all([trusted[:, i, j] for i, j in at], axis=0) & one.question.steady(shares, spread)
     true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
-    wide = along(np.moveaxis(true, 0, -1), [_summing(m) for m in levels])
+    wide = along(np.moveaxis(true, 0, -1), [margins(m) for m in levels])
     truth = np.stack([wide[:, i, j] for i, j in at], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         law = one.question.law(shares, spread)
@@ -119,8 +118,9 @@ def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
     n, axes = many.setting.n, tuple(many.axes)
     rows = [answer_rows(axis.m) for axis in axes]
     over, shares = flat(rows), along(many.estimates, rows) / n
-    spread = over @ covariance_of(n, axes, many.estimates, population=many.population) @ over.T / n**2
-    trusted = judge([Group(n, axes, many.estimates)], rows, population=many.population)[1].all(axis=(1, 2))
+    group = Group(n, axes, many.estimates)
+    spread = over @ group.dense(population=many.population) @ over.T / n**2
+    trusted = judge([group], rows, population=many.population)[1].all(axis=(1, 2))
     law, _ = strength(shares, spread, mutual=one.mutual)
     claims = trusted & full(shares, spread, cells=one.mutual) & np.isfinite(law.value) & np.isfinite(law.stderr)
     true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
@@ -133,10 +133,6 @@ def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
     # One look at the law tells on which side of the interval the truth is; the ends themselves would take a search.
     below, above = law.cdf(truth) < 0.5 - LEVEL / 2, (law.cdf(truth) > 0.5 + LEVEL / 2) & (truth > 0)
     return truth, np.where(below, np.inf, -np.inf), np.where(above, -np.inf, np.inf), claims
-
-
-def _summing(levels: int) -> Any:
-    return np.vstack([np.ones(levels), np.eye(levels)])
 
 
 def measure(setting: Setting, runs: int, rng: np.random.Generator, people: Any) -> list[Covered]:

@@ -45,6 +45,19 @@ def test_wrong_formulas_are_outside_of_it(monkeypatch: pytest.MonkeyPatch) -> No
             assert "DOES NOT HOLD" in validate.verdict(list(validate.points(many)))
 
 
+def test_a_law_that_is_elsewhere_is_outside_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    many, right = validate.surveys(200, RUNS, np.random.default_rng(1)), validate.exact_law
+    monkeypatch.setattr(validate, "exact_law", lambda *of: (right(*of)[0], right(*of)[1] + 3))
+    wrong = [point for point in validate.points(many) if point.what.startswith("1 - mean") and abs(point.z) > 5]
+    assert wrong
+
+
+def test_a_file_is_no_folder_and_that_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    assert main(["validate", "-o", str(tmp_path / "taken")]) == 1
+    assert "is a file, and the figures need a folder" in capsys.readouterr().err
+
+
 def test_the_exact_law_of_a_count_is_that_of_its_simulation() -> None:
     many = validate.surveys(50, 20_000, np.random.default_rng(1))
     for columns in validate.SETS:

@@ -255,16 +255,17 @@ def _validate(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from deniable import calibration, claims, corrections
-    from deniable.validate import figures, points, simulated, verdict
+    from deniable.validate import figures, points, prepared, simulated, verdict
 
+    folder = prepared(arguments.output)
     many = simulated(quick=arguments.quick)
     found = [point for one in many for point in points(one)]
-    figures(found, many, arguments.output)
-    claims.draw(Path(arguments.output) / "figure-4.png")
+    figures(found, many, folder)
+    claims.draw(folder / "figure-4.png")
     tails = [each for one in many if one.n in corrections.SIZES for each in corrections.tails(one)]
-    corrections.draw(tails, Path(arguments.output))
+    corrections.draw(tails, folder)
     ranks = calibration.ranks(calibration.QUICK if arguments.quick else calibration.TRUTHS, np.random.default_rng(1))
-    calibration.draw(ranks, Path(arguments.output))
+    calibration.draw(ranks, folder)
     print(verdict(found))
     print(corrections.verdict(tails))
     print(calibration.verdict(ranks))

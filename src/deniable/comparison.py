@@ -45,13 +45,15 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Any:
         shares.append(along(est.mean, rows).reshape(-1) / est.n)
     both = found[0] + found[1]
     low, high = (np.where(enough[0] & enough[1], end, np.nan).reshape(-1) for end in limits(both, level))
+    difference = shares[1] - shares[0]
+    low, high = np.minimum(low, difference), np.maximum(high, difference)  # that of proper tables may be outside
     labels = zip(*product(*(feature.answers for feature in before.features)), strict=True)
     return pa.table(
         {
             **{name: pa.array(values) for name, values in zip(before.names, labels, strict=True)},
             "before": shares[0],
             "after": shares[1],
-            "difference": shares[1] - shares[0],
+            "difference": difference,
             "stderr": np.sqrt(np.where(both.variance >= 0, both.variance, np.nan)).reshape(-1),
             "low": low,
             "high": high,

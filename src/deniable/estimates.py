@@ -37,7 +37,7 @@ from deniable.intervals import OneColumn, checked_level, limits
 from deniable.laws import RatioLaw
 from deniable.planes import physical_memory
 from deniable.posterior import Posterior, check_convergence, truncated_normal
-from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question, settled
 from deniable.schema import Choice, Feature
 from deniable.strength import full, strength, wald
 from deniable.structure import Array, Axis, along, answer_rows, contract, flat, invert, margins
@@ -189,6 +189,11 @@ class Estimate:
             for what, weights, value in self._equalities(known, zeros)
         ]
 
+    @property
+    def _rows(self) -> list[Array]:
+        """The weights of each feature's answers."""
+        return [answer_rows(len(feature.columns)) for feature in self.features]
+
     def _to_cells(self) -> list[Array]:
         """From weights of entries of `mean` to weights of cells, a matrix for each feature."""
         return [margins(len(feature.columns)).T for feature in self.features]
@@ -267,9 +272,7 @@ class Estimate:
         raw = self._sum(lambda group: group.raw_variances(population=self._population))
         if abs(variance) <= SLACK * float(np.abs(line) @ np.sqrt(np.abs(raw.reshape(-1)))) ** 2:
             variance = 0.0
-        _, enough = judge(
-            self.groups, [answer_rows(len(feature.columns)) for feature in self.features], population=self._population
-        )
+        _, enough = judge(self.groups, self._rows, population=self._population)
         over_cells = along(weights, self._to_cells())
         used = over_cells != 0
         openly = sum(float(open_covariance(group, line[None])[0, 0]) for group in self.groups)
@@ -285,7 +288,7 @@ class Estimate:
         """
         level = checked_level(level)
         _check_columns(self.names)
-        rows = [answer_rows(len(feature.columns)) for feature in self.features]
+        rows = self._rows
         if simultaneous:
             level = level ** (1 / prod(len(matrix) for matrix in rows))  # Sidak: enough for any correlations
         found, enough = judge(self.groups, rows, population=self._population)
@@ -322,21 +325,17 @@ class Estimate:
             raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
         est = self._of("conditional", *others, what)
         _check_columns(est.names)
-        last = len(est.features[-1].columns)
-        grid = [answer_rows(len(feature.columns)) for feature in est.features[:-1]]
-        (top, first), (bottom, second) = (
-            judge(est.groups, [*grid, rows], population=est._population)
-            for rows in (answer_rows(last), np.eye(1, 1 + last))
-        )
+        *grid, own = est._rows
+        rows = [*grid, own], [*grid, np.eye(1, own.shape[1])]  # with an answer, and whatever it is
+        (top, first), (bottom, second) = (judge(est.groups, of, population=est._population) for of in rows)
         cells = [dict(zip(est.names, answers, strict=True)) for answers in product(*(f.answers for f in est.features))]
         both = [est.covariance(cell, {name: cell[name] for name in others}) for cell in cells]
-        shape = top.variance.shape
         x = np.stack(np.broadcast_arrays(top.mean, bottom.mean), axis=-1) / est.n
-        of_top, of_bottom = np.broadcast_arrays(top.variance, bottom.variance)
-        known = [np.abs(variance) <= SLACK * est.n for variance in (of_top, of_bottom)]  # nothing randomized, or given
-        crossed = np.where(known[0] | known[1], 0.0, np.reshape(both, shape))
-        entries = np.where(known[0], 0.0, of_top), crossed, np.where(known[1], 0.0, of_bottom)
-        spread = np.stack([entries[0], entries[1], entries[1], entries[2]], axis=-1).reshape(*shape, 2, 2) / est.n**2
+        of_top, of_both, of_bottom = np.broadcast_arrays(
+            top.variance, np.reshape(both, top.variance.shape), bottom.variance
+        )
+        spread = np.moveaxis(np.array([[of_top, of_both], [of_both, of_bottom]]), (0, 1), (-2, -1)) / est.n**2
+        spread = settled(spread, SLACK / est.n)
         law = CONDITIONAL.law(x, spread)
         trusted = first & second & CONDITIONAL.steady(x, spread) & np.isfinite(law.stderr)
         low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
@@ -344,7 +343,7 @@ class Estimate:
         low, high = np.minimum(low, shares), np.maximum(high, shares)  # of rounding
         if est.fitted is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
-                shares = along(est.mean, [*grid, answer_rows(last)]) / along(est.mean, [*grid, np.eye(1, 1 + last)])
+                shares = along(est.mean, rows[0]) / along(est.mean, rows[1])
             low, high = np.minimum(np.clip(low, 0, 1), shares), np.maximum(np.clip(high, 0, 1), shares)
         columns = {name: pa.array([cell[name] for cell in cells]) for name in est.names}
         numbers = {"proportion": shares, "stderr": law.stderr, "low": low, "high": high}
@@ -382,14 +381,14 @@ class Estimate:
         est._check_sums("association")
         shares, covariance = est._pair()
         names = (("Cramer's V", False, 1.0), ("mutual information", True, inf))
-        if (np.abs(np.diagonal(covariance)) <= SLACK / est.n).all():  # nothing was randomized, or all is known
+        if not settled(covariance, SLACK / est.n).any():
             exact = []
             for name, mutual, most in names:
                 value = float(strength(shares, covariance, mutual=mutual)[0].known)
                 point = RatioLaw(value, 1.0, 0.0, 0.0, 0.0)
                 exact.append(JointAnswer(name, value, point, isfinite(value), est.subject, nan, 0.0, most))
             return Association(*exact)
-        rows = [answer_rows(len(feature.columns)) for feature in est.features]
+        rows = est._rows
         trusted = bool(judge(est.groups, rows, population=est._population)[1].all())
         openly = np.sum([open_covariance(group, flat(rows)) for group in est.groups], axis=0) / est.n**2
         found = []
@@ -415,7 +414,7 @@ class Estimate:
         groups = [group for group in est.groups if isinstance(group, Group)]
         if len(groups) < len(est.groups):
             raise EstimateError("independence is tested before given(...), and not with maximum likelihood")
-        rows = [answer_rows(len(feature.columns)) for feature in est.features]
+        rows = est._rows
         over = flat(rows)
         covariance = np.sum([at_independence(group) for group in groups], axis=0)
         statistic, degrees = wald(est._pair()[0], over @ covariance @ over.T / est.n**2)
@@ -424,7 +423,7 @@ class Estimate:
 
     def _pair(self) -> tuple[Array, Array]:
         """The shares of all cells, not cut, and their covariance in C order."""
-        rows = [answer_rows(len(feature.columns)) for feature in self.features]
+        rows = self._rows
         over = flat(rows)
         truth = self._sum(lambda group: group.truth)
         return along(truth, rows) / self.n, over @ self.covariance() @ over.T / self.n**2
@@ -489,8 +488,7 @@ class Estimate:
             np.array([[of(left, right) for right in pieces] for left in pieces]) / est.n**2
             for of in (est.covariance_of, est._open)
         )
-        known = np.abs(np.diagonal(covariance)) <= SLACK / est.n  # nothing was randomized, or it was given
-        covariance[known] = covariance[:, known] = 0.0
+        covariance = settled(covariance, SLACK / est.n)
         each = ([vector[None] for vector in weights] for weights in pieces)
         trusted = all(judge(est.groups, rows, population=est._population)[1].all() for rows in each)
         law = question.law(own, covariance)
@@ -552,7 +550,7 @@ class Estimate:
             raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
         if not isinstance(rng, np.random.Generator):
             raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
-        cells = along(self.mean, [answer_rows(len(feature.columns)) for feature in self.features])
+        cells = along(self.mean, self._rows)
         if cells.min() < -SLACK * self.n:
             raise EstimateError(f'only a proper table can be drawn from; this one is {self.method}: use "feasible"')
         shares = np.maximum(cells, 0).reshape(-1)

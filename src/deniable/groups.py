@@ -71,6 +71,12 @@ class Group:
             return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, answers, population)
         return OneColumn(c, self.n, axis.p, axis.p + axis.d, answers, population)
 
+    @property
+    def entries(self) -> Array:
+        """All entries of the truth as a vector; vectors of many truths, if it has more axes."""
+        features = len(self.axes)
+        return np.moveaxis(self.truth, range(features), range(-features, 0)).reshape(*self.truth.shape[features:], -1)
+
     def own_variances(self, *, population: bool) -> Array:
         """Of every entry of the truth: for flags alone, one transform in place."""
         if not all(axis.m == 1 for axis in self.axes):
@@ -87,12 +93,12 @@ class Group:
         return self.own_variances(population=population)
 
     def dense(self, *, population: bool) -> Array:
-        """The covariance of all entries of the truth, in C order."""
+        """The covariance of all entries of the truth, in C order; of many truths, if it has more axes."""
         moments = [axis.seconds() for axis in self.axes]
         covariance = moment_matrix(self.truth, [g for g, _ in moments])
         if population:
-            entries = self.truth.reshape(-1)
-            return covariance - np.outer(entries, entries) / self.n
+            entries = self.entries
+            return covariance - entries[..., :, None] * entries[..., None, :] / self.n
         return covariance - moment_matrix(self.truth, [u for _, u in moments])
 
 
@@ -201,9 +207,7 @@ def at_independence(group: Group) -> Array:
     features = len(group.axes)
     table = by_margins(group.truth, features)([np.eye(1 + axis.m) for axis in group.axes])
     table = np.moveaxis(table, range(-features, 0), range(features))
-    entries = np.moveaxis(table, range(features), range(-features, 0)).reshape(*table.shape[features:], -1)
-    moments = moment_matrix(table, [axis.seconds()[0] for axis in group.axes])
-    return moments - entries[..., :, None] * entries[..., None, :] / group.n
+    return Group(group.n, group.axes, table).dense(population=True)
 
 
 Groups = Sequence[Group | DenseGroup]

@@ -5,11 +5,13 @@ that `Estimate` would say of each is worked out for all.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts import Counts, columns
@@ -19,7 +21,7 @@ from deniable.intervals import checked_level
 from deniable.progress import watched
 from deniable.questions import CORRELATION
 from deniable.strength import full, strength, wald
-from deniable.structure import Array, Axis, along, answer_rows, flat, moment_matrix
+from deniable.structure import Array, Axis, along, answer_rows, flat, invert
 
 BATCH = 1 << 21  # numbers in the covariances of one batch
 
@@ -63,12 +65,8 @@ def false_discovery_rate(p_values: Array) -> Array:
     return full
 
 
-class _Batch(list[Pair]):
-    """Pairs with the same axes; its length is how many there are."""
-
-
-def _batches(counts: Counts) -> Any:
-    """All pairs that were counted, by their axes, not too many at a time."""
+def _batches(counts: Counts) -> Iterator[list[Pair]]:
+    """All pairs that were counted, those with the same axes together, not too many at a time."""
     plan = counts.plan
     held = [set(table) for table in counts.tables]
     kinds: dict[tuple[Axis, Axis], list[Pair]] = defaultdict(list)
@@ -79,10 +77,10 @@ def _batches(counts: Counts) -> Any:
     for kind, pairs in kinds.items():
         size = max(1, BATCH // prod(1 + axis.m for axis in kind) ** 2)
         for start in range(0, len(pairs), size):
-            yield _Batch(pairs[start : start + size])
+            yield pairs[start : start + size]
 
 
-def _tables(counts: Counts, pairs: list[Pair]) -> Array:
+def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
     """What was counted of each pair, the pairs in the last axis."""
     if counts.moments is None:
         return np.stack([counts.array(*pair) for pair in pairs], axis=-1)
@@ -97,39 +95,24 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
     from scipy.special import chdtrc
 
     n, axes = counts.n, tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
-    truth = _tables(counts, pairs).astype(np.float64)
-    for k, axis in enumerate(axes):
-        truth = np.moveaxis(axis.invert(np.moveaxis(truth, k, -1)), -1, k)
-    group, covariance = Group(n, axes, truth), covariance_of(n, axes, truth)
+    group = Group(n, axes, invert(axes, _tables(counts, pairs)))
+    covariance = group.dense(population=True)
     rows = [answer_rows(axis.m) for axis in axes]
-    over, shares = flat(rows), along(truth, rows) / n
+    over, shares = flat(rows), along(group.truth, rows) / n
     statistic, degrees = wald(shares, over @ at_independence(group) @ over.T / n**2)
     p_values = np.where(testable([group], rows), chdtrc(degrees, statistic), np.nan)
     if all(axis.m == 1 for axis in axes):
-        measure = "correlation"
-        entries = np.moveaxis(truth, -1, 0).reshape(len(pairs), -1) / n
-        x, spread = entries @ SHARES.T, SHARES @ covariance @ SHARES.T / n**2
+        measure, most = "correlation", np.inf
+        x, spread = group.entries @ SHARES.T / n, SHARES @ covariance @ SHARES.T / n**2
         law: Any = CORRELATION.law(x, spread)
         each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
         trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
     else:
-        measure = "Cramer's V"
+        measure, most = "Cramer's V", 1.0
         spread = over @ covariance @ over.T / n**2
         law, _ = strength(shares, spread)
         trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
     low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    if measure != "correlation":
-        low, high = np.minimum(low, 1), np.minimum(high, 1)
-    value = law.value if measure == "correlation" else np.minimum(law.value, 1)
-    numbers = zip(value.tolist(), low.tolist(), high.tolist(), p_values.tolist(), strict=True)
+    value, low, high = (np.minimum(number, most).tolist() for number in (law.value, low, high))
+    numbers = zip(value, low, high, p_values.tolist(), strict=True)
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
-
-
-def covariance_of(n: int, axes: tuple[Axis, ...], truth: Array, *, population: bool = True) -> Array:
-    """Of all entries of each table; the tables stand in the last axis."""
-    moments = [axis.seconds() for axis in axes]
-    covariance = moment_matrix(truth, [g for g, _ in moments])
-    if not population:
-        return covariance - moment_matrix(truth, [u for _, u in moments])
-    entries = np.moveaxis(truth, -1, 0).reshape(truth.shape[-1], -1)
-    return covariance - entries[:, :, None] * entries[:, None, :] / n

@@ -61,6 +61,12 @@ class Question:
         return np.asarray(enough.all(axis=-1))
 
 
+def settled(covariance: Array, slack: float) -> Array:
+    """A covariance without the rounding of shares that do not vary: nothing was randomized, or they were given."""
+    varies = np.abs(np.einsum("...ii->...i", covariance)) > slack
+    return np.where(varies[..., :, None] & varies[..., None, :], covariance, 0.0)
+
+
 def _product(left: Array, right: Array, covariance: Array) -> Array:
     """left' C right, or nothing where only rounding is left of it."""
     product = np.einsum("...i,...ij,...j->...", left, covariance, right)

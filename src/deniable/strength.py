@@ -31,7 +31,7 @@ class StrengthLaw:
     found: Any
     bias: Any
     spread: Any
-    v: Any  # k - 1 for V, or 0 for mutual information
+    scale: int  # V^2 is phi^2 / scale; 0 stands for mutual information, which is phi^2 / 2
 
     how = "noncentral chi-square"
 
@@ -49,7 +49,7 @@ class StrengthLaw:
     def stderr(self) -> Any:
         """By the delta method, at the value that was found."""
         with np.errstate(invalid="ignore"):
-            slope = 1 / np.sqrt(self.v) if self.v else np.sqrt(self.found)
+            slope = 1 / np.sqrt(self.scale) if self.scale else np.sqrt(self.found)
             return slope * np.sqrt(self.spread)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
@@ -64,7 +64,7 @@ class StrengthLaw:
         x = np.asarray(x, np.float64)
         found, df, nc = self.found / self.spread, self.bias / self.spread, self._square(np.maximum(x, 0)) / self.spread
         density = (chndtr(found, df, nc) - chndtr(found, df + 2, nc)) / 2 / self.spread
-        return np.where(x < 0, 0.0, density * (2 * x * self.v if self.v else 2.0))[()]
+        return np.where(x < 0, 0.0, density * (2 * x * self.scale if self.scale else 2.0))[()]
 
     def ppf(self, q: npt.ArrayLike) -> Any:
         """What it is at most with confidence q."""
@@ -86,10 +86,10 @@ class StrengthLaw:
             return 1 - chndtr(self.found / self.spread, self.bias / self.spread, square / self.spread)
 
     def _shown(self, square: Any) -> Any:
-        return np.sqrt(square / self.v) if self.v else square / 2
+        return np.sqrt(square / self.scale) if self.scale else square / 2
 
     def _square(self, shown: Any) -> Any:
-        return shown**2 * self.v if self.v else 2 * shown
+        return shown**2 * self.scale if self.scale else 2 * shown
 
 
 def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[StrengthLaw, Array]:
@@ -98,41 +98,43 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
     The covariance is of the cells, in C order.
     """
     rows, columns = p.shape[-2:]
-    r, c = _margins(p)
-    expected = r[..., :, None] * c[..., None, :]
-    expected = np.where(expected > 0, expected, np.nan)
-    d = ((p - expected) / np.sqrt(expected)).reshape(*p.shape[:-2], -1)
-    jacobian = _deviation(p, r, c) / np.sqrt(expected).reshape(*d.shape, 1)
     with np.errstate(divide="ignore", invalid="ignore"):  # of an answer that nobody gave
-        jacobian = jacobian - d[..., :, None] / 2 * (
-            _rows(rows, columns) / _spread(r, columns) + _columns(rows, columns) / _spread(c, rows, inner=True)
-        )
-    bias = np.einsum("...ai,...ij,...aj->...", jacobian, covariance, jacobian)
-    if mutual:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(np.where(p > 0, p, np.nan) / expected)
-            found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))
-            variances = np.einsum("...ii->...i", covariance)
-            of_r, of_c = (
-                np.einsum("ij,...ij->...i", same, covariance)
-                for same in (_rows(rows, columns), _columns(rows, columns))
-            )
-            # The second derivatives of 2 I are 1 / p - 1 / r - 1 / c, for two cells in the same place, row and column.
-            cells = (
-                variances / p.reshape(d.shape)
-                - of_r / _spread(r, columns)[..., 0]
-                - of_c / _spread(c, rows, inner=True)[..., 0]
-            )
-            bias = cells.sum(axis=-1)
-        gradient = 2 * (logs - 1).reshape(d.shape)
-    else:
-        found = (d**2).sum(axis=-1)
-        gradient = 2 * np.einsum("...a,...ai->...i", d, jacobian)
-    with np.errstate(divide="ignore", invalid="ignore"):
+        found, bias, gradient = (_twice_information if mutual else _squared_deviations)(p, covariance)
         spread = np.einsum("...i,...ij,...j->...", gradient, covariance, gradient) / (4 * found)
         spread = np.where(found > ROUNDING, spread, bias / ((rows - 1) * (columns - 1)))  # what it tends to
     spread = np.where(spread > 0, spread, np.nan)
     return StrengthLaw(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
+
+
+def _squared_deviations(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """phi^2 = |D|^2, its bias tr Cov(D), and its gradient 2 D' dD."""
+    rows, columns = p.shape[-2:]
+    r, c, expected = _expected(p)
+    d = ((p - expected) / np.sqrt(expected)).reshape(*p.shape[:-2], -1)
+    of_r, of_c = _for_cells(r, c)
+    shrinking = _rows(rows, columns) / of_r[..., None] + _columns(rows, columns) / of_c[..., None]
+    jacobian = _deviation(p, r, c) / np.sqrt(expected).reshape(*d.shape, 1) - d[..., None] / 2 * shrinking
+    bias = np.einsum("...ai,...ij,...aj->...", jacobian, covariance, jacobian)
+    return (d**2).sum(axis=-1), bias, 2 * np.einsum("...a,...ai->...i", d, jacobian)
+
+
+def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
+    """2 sum p log(p / r c), its bias, and its gradient 2 (log(p / r c) - 1).
+
+    Its second derivatives by two cells are 2 / p, -2 / r and -2 / c if they are in the same place, row and column.
+    """
+    rows, columns = p.shape[-2:]
+    r, c, expected = _expected(p)
+    logs = np.log(np.where(p > 0, p, np.nan) / expected)
+    found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))
+    flat = logs.reshape(*p.shape[:-2], -1)
+    in_place, in_row, in_column = (
+        np.einsum("ij,...ij->...i", same, covariance)
+        for same in (np.eye(rows * columns), _rows(rows, columns), _columns(rows, columns))
+    )
+    of_r, of_c = _for_cells(r, c)
+    bias = (in_place / p.reshape(flat.shape) - in_row / of_r - in_column / of_c).sum(axis=-1)
+    return found, bias, 2 * (flat - 1)
 
 
 def full(p: Array, covariance: Array, *, cells: bool) -> Any:
@@ -188,6 +190,13 @@ def _columns(rows: int, columns: int) -> Array:
     return np.asarray(np.kron(np.ones((rows, rows)), np.eye(columns)), np.float64)
 
 
-def _spread(margin: Array, times: int, *, inner: bool = False) -> Array:
-    """A margin repeated for all cells, as a column."""
-    return (np.tile(margin, times) if inner else np.repeat(margin, times, axis=-1))[..., None]
+def _for_cells(r: Array, c: Array) -> tuple[Array, Array]:
+    """The margins that each cell belongs to, in C order."""
+    return np.repeat(r, c.shape[-1], axis=-1), np.tile(c, r.shape[-1])
+
+
+def _expected(p: Array) -> tuple[Array, Array, Array]:
+    """The margins, and the cells if features were independent; nan where they are not positive."""
+    r, c = _margins(p)
+    expected = r[..., :, None] * c[..., None, :]
+    return r, c, np.where(expected > 0, expected, np.nan)

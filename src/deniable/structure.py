@@ -137,8 +137,8 @@ def mix(tensor: npt.NDArray[Any], matrices: Sequence[Sequence[Sequence[float]]])
 
 
 def invert(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> Array:
-    """The estimate of the truth from counts: one small inverse along each axis."""
-    if all(axis.m == 1 for axis in axes):
+    """The estimate of the truth from counts: one small inverse along each axis; of many, if counts have more axes."""
+    if counts.ndim == len(axes) and all(axis.m == 1 for axis in axes):
         return mix(counts, [((1, 0), (-axis.p / axis.d, 1 / axis.d)) for axis in axes])
     tensor = counts.astype(np.float64)
     for k, axis in enumerate(axes):

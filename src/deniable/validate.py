@@ -158,13 +158,14 @@ def _figure_2(found: Surveys) -> Iterator[Point]:
         law, first = exact_law(found, columns)
         count = found.counts[:, place(columns)]
         median = np.median(count)
-        exact = first + int(np.searchsorted(np.cumsum(law), 0.5))
-        if median > 0 and exact > 0:
+        # A median so near to a step that chance decides may fall on either side of it, or between.
+        slack = 2 / sqrt(len(count))
+        low, high = first + np.searchsorted(np.cumsum(law), (0.5 - slack, 0.5 + slack))
+        if median > 0 and low > 0:
             mean = float(law @ (first + np.arange(len(law))))
             error = count.std() / sqrt(len(count)) / median
             away = 1 - count.mean() / median
-            # A median between two steps may fall on either of them.
-            near = min((1 - mean / m for m in (exact, median) if abs(m - exact) <= 1), key=lambda x: abs(x - away))
+            near = min((1 - mean / m for m in np.arange(low, high + 0.5, 0.5)), key=lambda x: abs(x - away))
             yield Point(2, letter, "1 - mean / median of the count", named(columns), found.n, away, error, near)
     for letter, columns in zip("def", SETS, strict=True):
         law, first = exact_law(found, columns)
@@ -289,9 +290,13 @@ def verdict(found: Sequence[Point]) -> str:
         own = [abs(point.z) for point in judged if (point.figure, point.what) == what]
         says = "holds" if max(own) <= allowed else "DOES NOT HOLD"
         lines.append(f"  figure {what[0]}: {what[1]:52} {len(own):4} points, at most {max(own):4.1f}: {says}")
-    rare = [point for point in found if point.figure == 3 and point.panel == "h" and abs(point.simulated) > 0.3]
-    small = max((point.n for point in rare), default=0)
-    lines.append(f"  estimates of rare sets are skewed (above 0.3) up to N = {small:,}; others hardly are")
+    skews = [point for point in found if (point.figure, point.panel) == (3, "h")]
+    largest = {
+        sets: max((point.n for point in skews if point.sets == sets and abs(point.simulated) > 0.3), default=0)
+        for sets in dict.fromkeys(point.sets for point in skews)
+    }
+    told = ", ".join(f"{sets} up to N = {n:,}" if n else f"{sets} never" for sets, n in largest.items())
+    lines.append(f"  the skewness of estimates is above 0.3: {told}")
     return "\n".join(lines)
 
 
@@ -305,8 +310,8 @@ def simulated(*, quick: bool = False, seed: int = 1) -> list[Surveys]:
     return [surveys(n, runs, np.random.default_rng((seed, n))) for n in told(SIZES, line)]
 
 
-def figures(found: Sequence[Point], many: Sequence[Surveys], folder: str | Path) -> None:
-    """Figures 1 to 3 of the paper in a folder, each with its numbers as CSV."""
+def prepared(folder: str | Path) -> Path:
+    """The folder for figures, made if need be; what would be missing is told before anything is simulated."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -316,6 +321,11 @@ def figures(found: Sequence[Point], many: Sequence[Surveys], folder: str | Path)
     if where.exists() and not where.is_dir():
         raise EstimateError(f"{where}: is a file, and the figures need a folder")
     where.mkdir(parents=True, exist_ok=True)
+    return where
+
+
+def figures(found: Sequence[Point], many: Sequence[Surveys], where: Path) -> None:
+    """Figures 1 to 3 of the paper in a folder, each with its numbers as CSV."""
     histogram = next(one for one in many if one.n == HISTOGRAM)
     for number in (1, 2, 3):
         own = [point for point in found if point.figure == number]
