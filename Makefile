@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test check demo bench figures clean
+.PHONY: test check demo bench figures docs clean
 
 test: check  ## lint, types and all tests
 	$(BIN)/pytest
@@ -20,6 +20,10 @@ bench: .venv/bench  ## speed, as ratios within one run
 
 figures: .venv/dev  ## the paper's figures, simulated anew
 	$(BIN)/deniable validate -o figures
+
+docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser."
 
 # One stamp for each set of dependencies, renewed when pyproject.toml changes.
 .venv/core: pyproject.toml | .venv/made
@@ -41,4 +45,4 @@ figures: .venv/dev  ## the paper's figures, simulated anew
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis docs/_build

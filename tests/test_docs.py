@@ -1,12 +1,15 @@
-"""The blocks of code in the documents are run, and print what stands below them."""
+"""The documents are true: code prints what stands below it, links lead somewhere, names exist, examples run."""
 
 import contextlib
+import importlib
 import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -15,49 +18,102 @@ import deniable as dn
 from deniable import client
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "docs/counting.md", "docs/estimating.md", "docs/proper-tables.md", "docs/joint-answers.md"]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+DOCUMENTS = sorted(
+    str(path.relative_to(ROOT)) for folder in (".", "docs", "examples") for path in (ROOT / folder).glob("*.md")
+)
+
+
+def read(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
 
 
 def blocks(document: str) -> list[tuple[str, str]]:
     """(language, text) of every fenced block."""
-    return re.findall(r"^```(\w+)\n(.*?)^```$", (ROOT / document).read_text(encoding="utf-8"), re.M | re.S)
+    return re.findall(r"^```(\w+)\n(.*?)^```$", read(document), re.M | re.S)
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_python_blocks_print_what_stands_below_them(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def prose(document: str) -> str:
+    """What is outside of fenced blocks."""
+    return re.sub(r"^```.*?^```$", "", read(document), flags=re.M | re.S)
+
+
+def anchors(document: str) -> set[str]:
+    """Of the headings, as code hosts make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(document), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if {"python", "console"} & {*dict(blocks(name))}])
+def test_blocks_print_what_stands_below_them(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All blocks of a document in order, in one folder: Python's in one session, the shell's one by one."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     found = blocks(document)
     for (language, text), (next_language, expected) in zip(found, [*found[1:], ("", "")], strict=True):
-        if language == "python":
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                exec(text, names)
-            assert printed.getvalue() == (expected if next_language == "text" else "")
+        match language:
+            case "toml":
+                Path("survey.toml").write_text(text)
+            case "console":
+                run_in_shell(text)
+            case "python":
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(text, names)
+                assert printed.getvalue() == (expected if next_language == "text" else "")
+
+
+def run_in_shell(text: str) -> None:
+    """Each command prints what stands below it, where a line of three dots stands for any lines."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
+        done = subprocess.run(
+            ["sh", "-c", f"{command} 2>&1"], env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True
+        )
+        pattern = re.escape(expected).replace(re.escape("...\n"), r"(?:.*\n)*")
+        assert re.fullmatch(pattern, done.stdout), done.stdout
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_console_blocks_print_what_stands_below_each_command(document: str, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for language, text in blocks(document):
-        if language == "toml":
-            (tmp_path / "survey.toml").write_text(text)
-        if language == "console":
-            for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.M):
-                done = subprocess.run(
-                    ["sh", "-c", f"{command} 2>&1"],
-                    cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=True,
-                )  # fmt: skip
-                pattern = re.escape(expected).replace(re.escape("...\n"), r"(?:.*\n)*")
-                assert re.fullmatch(pattern, done.stdout), done.stdout
+def test_links_lead_somewhere(document: str) -> None:
+    here = (ROOT / document).parent
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", prose(document)):
+        file = here / target if target else ROOT / document
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(str(file.resolve().relative_to(ROOT))), f"{target}#{anchor}"
 
 
-@pytest.mark.parametrize("document", [*DOCUMENTS, "docs/report-format.md", "VISION.md", "CHANGELOG.md"])
-def test_links_to_files_lead_somewhere(document: str) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / document).read_text(encoding="utf-8")):
-        assert ((ROOT / document).parent / target).exists(), target
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_names_in_documents_exist(document: str) -> None:
+    for name in re.findall(r"`(deniable(?:\.\w+)+)`", prose(document)):
+        module, *rest = name.split(".")[1:]
+        try:
+            found = importlib.import_module(f"deniable.{module}")
+        except ModuleNotFoundError:
+            found, rest = dn, [module, *rest]
+        reduce(getattr, rest, found)
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_examples_print_what_their_index_says(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    after = read("examples/README.md").split(f"(../examples/{script.name})", 1)[1]
+    assert capsys.readouterr().out == re.search(r"^```text\n(.*?)^```$", after, re.M | re.S)[1]  # type: ignore[index]
+    assert len(script.read_text().splitlines()) <= 45
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """In a process of its own, as the site renames the modules of public classes; without the pages of source code."""
+    options = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
+    quicker = ["-D", "extensions=myst_parser,sphinx.ext.autodoc"]
+    subprocess.run([sys.executable, "-m", "sphinx", *options, *quicker, ROOT / "docs", tmp_path / "site"], check=True)
+    for page in (tmp_path / "site").glob("*.html"):  # nothing is loaded from the network
+        loaded = re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text())
+        assert loaded == [], page
 
 
 def test_the_test_command_is_the_same_everywhere() -> None:

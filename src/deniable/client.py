@@ -187,11 +187,13 @@ def _check_protocol(where: str, protocol: Mapping[str, Any], *, flag: bool) -> N
 def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
     """e^epsilon of a protocol for m values: the largest ratio of a report's probabilities under two answers, exactly.
 
-    randomized response   max(q / p, (1 - p) / (1 - q))      both answers of a flag must stay deniable
-    unary encoding        q (1 - p) / (p (1 - q))            two answers differ in two bits
-    GRR                   1 + m a / (1 - a)                  kept with a = keep / 65 536, else one of m
-    local hashing         1 + g a / (1 - a)                  the same on g buckets
-    public                1                                  counted as free, being not protected at all
+        randomized response   max(q / p, (1 - p) / (1 - q))      both answers of a flag must stay deniable
+        unary encoding        q (1 - p) / (p (1 - q))            two answers differ in two bits
+        GRR                   1 + m a / (1 - a)                  kept with a = keep / 65 536, else one of m
+        local hashing         1 + g a / (1 - a)                  the same on g buckets
+        public                1                                  counted as free, being not protected at all
+
+    Here p and q are the plan's integers over 65 536.
     """
     from fractions import Fraction
 

@@ -86,8 +86,10 @@ def expected_counts(truth: Sequence[float] | Array, n: int, columns: int, p: flo
 def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
     """Covariance of the counts given the truth (theorem theo-covar-c).
 
-    V(c_J, c_J') = sum_(S in J u J') t_S (q - p)^|S| p^(|J u J'| - |S|)
-                   (1 - (q + p)^|S n J n J'| p^(|J n J'| - |S n J n J'|)),   with t of the empty set = N
+        V(c_J, c_J') = sum_(S in J u J') t_S (q - p)^|S| p^(|J u J'| - |S|)
+                       (1 - (q + p)^|S n J n J'| p^(|J n J'| - |S n J n J'|))
+
+    Here t of the empty set is N.
     """
 
     def term(S: int, union: int, both: int, common: int) -> float:
@@ -99,8 +101,10 @@ def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: fl
 def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
     """Covariance of the estimates from the counts observed (theorem theo-t-var).
 
-    V(t_J, t_J') = (q - p)^-(|J| + |J'|) sum_(S in J u J') c_S (-p)^(|J u J'| - |S|)
-                   ((-p)^|J n J' - S| (1 - 2p)^|J n J' n S| - (q - p)^|J n J'|)
+        V(t_J, t_J') = (q - p)^-(|J| + |J'|) sum_(S in J u J') c_S (-p)^(|J u J'| - |S|)
+                       ((-p)^|J n J' - S| (1 - 2p)^|J n J' n S| - (q - p)^|J n J'|)
+
+    Here c of the empty set is N.
     """
 
     def term(S: int, union: int, both: int, common: int) -> float:

@@ -1,0 +1,91 @@
+"""How the site is built: Markdown with MyST, the furo theme, and nothing that is loaded from the network."""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+import deniable
+
+project = "deniable"
+author = "the authors of deniable"
+copyright = "Apache-2.0"
+release = version = deniable.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # the same anchors as a code host makes
+
+html_theme = "furo"
+html_title = f"deniable {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"  # every browser of today draws it, without a script
+html_copy_source = False
+pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 100
+default_role = "code"  # single backticks in docstrings are code
+toc_object_entries_show_parents = "hide"
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!deniable\.).*")]  # other libraries' names, and aliases such as Array
+
+NAME = re.compile(r"deniable(\.\w+)+")
+
+for public in deniable.__all__:  # they are documented where users find them, not where they are defined
+    if isinstance(getattr(deniable, public), type):
+        getattr(deniable, public).__module__ = "deniable"
+
+
+def as_written(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: indented lines are formulas, stars and bars are meant, single backticks are code."""
+    found: list[str] = []
+    for line in lines:
+        if line.startswith("    ") and not any(found[-1:]) and not "".join(found[-2:-1]).startswith("    "):
+            found += ["::", ""]
+        parts = [line] if line.startswith("    ") else line.split("`")
+        parts[::2] = [part if part.startswith("    ") else re.sub(r"([*|\\])", r"\\\1", part) for part in parts[::2]]
+        found.append("`".join(parts))
+    lines[:] = found
+
+
+class LinkedNames(SphinxTransform):
+    """Names such as `deniable.structure.invert` in the pages lead to their documentation."""
+
+    default_priority = 5
+
+    def apply(self, **_: Any) -> None:
+        """Wrap each of them in a reference that must resolve."""
+        for node in list(self.document.findall(nodes.literal)):
+            if NAME.fullmatch(node.astext()) and not isinstance(node.parent, nodes.reference | addnodes.pending_xref):
+                names = {"refdomain": "py", "reftype": "obj", "reftarget": node.astext(), "refexplicit": True}
+                link = addnodes.pending_xref("", refdoc=self.env.docname, refwarn=True, **names)
+                node.replace_self(link)
+                link += node
+
+
+def setup(app: Sphinx) -> None:
+    """Mathematics as MathML, formulas in docstrings, and names that link."""
+
+    def written(display: str) -> Any:
+        def visit(self: Any, node: Any) -> None:
+            self.body.append(
+                f'<div class="math">{convert(node.astext(), display=display)}</div>'
+                if display == "block"
+                else convert(node.astext())
+            )
+            raise nodes.SkipNode
+
+        return visit, None
+
+    app.add_html_math_renderer("mathml", inline_renderers=written("inline"), block_renderers=written("block"))
+    app.add_transform(LinkedNames)
+    app.connect("autodoc-process-docstring", as_written)
