@@ -12,8 +12,6 @@ from sphinx.transforms import SphinxTransform
 import deniable
 
 project = "deniable"
-author = "the authors of deniable"
-copyright = "Apache-2.0"
 release = version = deniable.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
@@ -27,6 +25,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"  # every browser of today draws it, without a script
 html_copy_source = False
+html_show_copyright = html_show_sphinx = False
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 
 autodoc_member_order = "bysource"
