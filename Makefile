@@ -22,7 +22,7 @@ figures: .venv/dev  ## the paper's figures, simulated anew
 	$(BIN)/deniable validate -o figures
 
 docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
 
 # One stamp for each set of dependencies, renewed when pyproject.toml changes.

@@ -39,9 +39,15 @@ nitpick_ignore_regex = [("py:.*", r"(?!deniable\.).*")]  # other libraries' name
 
 NAME = re.compile(r"deniable(\.\w+)+")
 
-for public in deniable.__all__:  # they are documented where users find them, not where they are defined
-    if isinstance(getattr(deniable, public), type):
-        getattr(deniable, public).__module__ = "deniable"
+
+def public_name(_app: Sphinx, env: Any, node: Any, content: Any) -> Any:
+    """Classes are documented where users find them: `deniable.schema.Schema` in a signature is `deniable.Schema`."""
+    name = node["reftarget"].rpartition(".")[2]
+    if node.get("refdomain") != "py" or name not in deniable.__all__ or node["reftarget"] == f"deniable.{name}":
+        return None
+    return env.domains["py"].resolve_xref(
+        env, node["refdoc"], env.app.builder, node["reftype"], f"deniable.{name}", node, content
+    )
 
 
 def as_written(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
@@ -87,4 +93,5 @@ def setup(app: Sphinx) -> None:
 
     app.add_html_math_renderer("mathml", inline_renderers=written("inline"), block_renderers=written("block"))
     app.add_transform(LinkedNames)
+    app.connect("missing-reference", public_name)
     app.connect("autodoc-process-docstring", as_written)
