@@ -32,6 +32,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
+highlight_language = "none"  # of blocks that do not say it: formulas
 default_role = "code"  # single backticks in docstrings are code
 toc_object_entries_show_parents = "hide"
 nitpicky = True
