@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import numpy.typing as npt
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx import addnodes
@@ -39,6 +40,17 @@ nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!deniable\.).*")]  # other libraries' names, and aliases such as Array
 
 NAME = re.compile(r"deniable(\.\w+)+")
+
+
+class ArrayLike:
+    """What signatures are to say, instead of the long union that numpy's name stands for."""
+
+    def __class_getitem__(cls, _kind: Any) -> type:
+        return cls
+
+
+npt.ArrayLike = ArrayLike  # before deniable's modules, which are imported when they are first used, look at it
+npt.NDArray = type("ndarray", (ArrayLike,), {"__module__": "numpy"})
 
 
 def public_name(_app: Sphinx, env: Any, node: Any, content: Any) -> Any:
@@ -78,21 +90,21 @@ class LinkedNames(SphinxTransform):
                 link += node
 
 
+def inline_math(self: Any, node: Any) -> None:
+    """A formula in a line."""
+    self.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_math(self: Any, node: Any) -> None:
+    """A formula by itself, which scrolls if the window is narrow."""
+    self.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Mathematics as MathML, formulas in docstrings, and names that link."""
-
-    def written(display: str) -> Any:
-        def visit(self: Any, node: Any) -> None:
-            self.body.append(
-                f'<div class="math">{convert(node.astext(), display=display)}</div>'
-                if display == "block"
-                else convert(node.astext())
-            )
-            raise nodes.SkipNode
-
-        return visit, None
-
-    app.add_html_math_renderer("mathml", inline_renderers=written("inline"), block_renderers=written("block"))
+    """Mathematics as MathML, docstrings as they are written, and names that link."""
+    app.add_html_math_renderer("mathml", inline_renderers=(inline_math, None), block_renderers=(block_math, None))
     app.add_transform(LinkedNames)
     app.connect("missing-reference", public_name)
     app.connect("autodoc-process-docstring", as_written)

@@ -95,6 +95,10 @@ def test_names_in_documents_exist(document: str) -> None:
         reduce(getattr, rest, found)
 
 
+def test_the_reference_has_every_public_name() -> None:
+    assert [name for name in dn.__all__ if f":: deniable.{name}\n" not in read("docs/api.md")] == []
+
+
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_examples_print_what_their_index_says(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
