@@ -27,15 +27,12 @@ from benchmarks.harness import Row, medians, show
 from deniable.likelihood import (
     GAP,
     WIDE_GAP,
-    Grid,
-    Tree,
     accelerated,
     climb,
     expectation_maximization,
     newton,
-    patterns_of,
 )
-from deniable.protocols import Protocol
+from deniable.patterns import Grid, Tree, patterns_of
 from deniable.simulate import patterns, shown_patterns
 from deniable.structure import along, flat, moment_matrix
 
@@ -111,27 +108,28 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
         reports = dn.randomize(records, plan, rng=rng)
         names = plan.schema.names
         return people / setting.n, dn.count(reports, names), patterns_of(reports, names)
-    shown = counted = shown_patterns(plan.protocols, people[None], rng)[0]
-    for protocol in plan.protocols:
-        counted = np.tensordot(counted, patterns(protocol)[0], axes=([0], [0]))
-    channels = tuple(protocol.likelihood(patterns(protocol)[0][:, 1:]) for protocol in plan.protocols)
-    return people / setting.n, dn.Counts(plan, {plan.schema.names: counted}), Grid(shown / setting.n, channels)
+    shown = shown_patterns(plan.protocols, people[None], rng)[0]
+    channels = tuple(protocol.likelihood(protocol.patterns) for protocol in plan.protocols)
+    counts = dn.Counts(plan, patterns={plan.schema.names: shown})
+    return people / setting.n, counts, Grid(shown / setting.n, channels)
 
 
 def limits(setting: Setting) -> list[float]:
     """Of many reports: the least error that counts allow, over that of maximum likelihood, which has all of the report.
 
-    First from the counts as they are; then from counts that keep apart which bits of a feature are set alone.
+    First from bits that occur together; then from the scores of whole patterns at the shares of each feature's answers.
     """
     plan = plan_for(setting)
     shares = np.zeros([max(2, protocol.columns) for protocol in plan.protocols])
     np.add.at(shares, tuple(rows_of(setting.table)[:, setting.columns].T), 1 / len(rows_of(setting.table)))
     laws = [patterns(protocol)[1].T for protocol in plan.protocols]
     shown = along(shares, laws)
-    full = Grid(shown, tuple(laws)).curvature(1 / shown.reshape(-1))
-    informations = [full]
-    for apart in (False, True):
-        seen = [_statistics(protocol, apart=apart) for protocol in plan.protocols]
+    informations = [Grid(shown, tuple(laws)).curvature(1 / shown.reshape(-1))]
+    own = [shares.sum(axis=tuple(j for j in range(shares.ndim) if j != k)) for k in range(shares.ndim)]
+    for seen in (
+        [patterns(protocol)[0].astype(float) for protocol in plan.protocols],
+        [law / (law @ share)[:, None] for law, share in zip(laws, own, strict=True)],
+    ):
         squares = [np.einsum("pi,pj,px->ijx", s, s, law) for s, law in zip(seen, laws, strict=True)]
         moments = moment_matrix(shares, squares)
         scale = 1 / np.sqrt(np.maximum(np.diagonal(moments), 1e-300))
@@ -142,15 +140,6 @@ def limits(setting: Setting) -> list[float]:
     # The respondents' own shares are known but for the noise: the sampling, diag t, is off.
     least, *others = (np.trace(np.linalg.inv(one[np.ix_(there, there)])) - 1 for one in informations)
     return [float(np.sqrt(one / least)) for one in others]
-
-
-def _statistics(protocol: Protocol, *, apart: bool) -> Any:
-    """What is counted of each pattern: (1, bits), or (1, bits that are alone, bits that are not)."""
-    evidence = patterns(protocol)[0].astype(float)
-    if not apart or evidence.shape[1] == 2:
-        return evidence
-    alone = evidence[:, 1:].sum(axis=1, keepdims=True) == 1
-    return np.hstack([evidence[:, :1], evidence[:, 1:] * alone, evidence[:, 1:] * ~alone])
 
 
 def euclidean(table: Any) -> Any:
@@ -248,13 +237,17 @@ def speed() -> list[Row]:
         counts = dn.count(reports, schema.names)
         contestants = {
             "feasible": lambda: dn.estimate(counts, schema.names, method="feasible"),
+            "counted": lambda: dn.estimate(dn.count(reports, schema.names), schema.names, method="feasible"),
             "from feasible": lambda: dn.maximum_likelihood(reports, schema.names),
             "from uniform": lambda: dn.maximum_likelihood(reports, schema.names, start="uniform"),
         }
         times = medians(contestants, repeats=11, clock=time.perf_counter)
         what = f"feasible, 4 x 4 values by {protocol.name}, N = 100,000"
-        for start, least in (("from feasible", wanted), ("from uniform", None)):
+        for start, least in (("from feasible", wanted), ("from uniform", wanted)):
             rows.append(Row(what, times["feasible"], f"maximum likelihood, {start}", times[start], least))
+        rows.append(
+            Row("the same, counting included", times["counted"], "likelihood, from uniform", times["from uniform"])
+        )
     names = [f"f{k}" for k in range(8)]
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=8.0)
     reports = dn.randomize({name: rng.random(100_000) < 0.3 for name in names}, plan, rng=rng)
@@ -324,7 +317,7 @@ def run() -> None:
     print(
         f"  {'':32}"
         + "".join(f"{method:>12}" for method in METHODS)
-        + f"{'worst feasible':>16}{'limit of counts':>17}{'bits apart':>12}"
+        + f"{'worst feasible':>16}{'limit of bits':>15}{'of patterns':>13}"
     )
     lines = {name: [one for one in usual if wanted(one.setting)] for name, wanted in parts.items()}
     lines |= {
@@ -337,8 +330,8 @@ def run() -> None:
         print(f"  {name:32}" + "".join(f"{ratio:12.3f}" for ratio in ratios.mean(axis=0)) + f"{worst:16.3f}", end="")
         least = {(*one.setting.columns, one.setting.protocol, one.setting.epsilon): one.setting for one in results}
         if not name.startswith("5 columns"):
-            apart = np.mean([limits(setting) for setting in least.values()], axis=0)
-            print(f"{apart[0]:17.3f}{apart[1]:12.3f}", end="")
+            bits, whole = np.mean([limits(setting) for setting in least.values()], axis=0)
+            print(f"{bits:15.3f}{whole:13.3f}", end="")
         print()
     print("\n  95 % intervals of feasible tables, about the respondents: cells, answered, and how many hold the truth")
     for size in ("empty", "small, below 1 %", "large"):

@@ -104,6 +104,70 @@ def test_one_feature_may_be_in_tables_counted_both_ways(monkeypatch: pytest.Monk
         np.testing.assert_array_equal(counts.tables[names], brute_force(reports, names))
 
 
+def brute_patterns(reports: dn.Reports, names: tuple[str, ...]) -> np.ndarray:
+    """How many reports show each combination of patterns, one report at a time."""
+    places = [{tuple(bits): k for k, bits in enumerate(reports.plan[name].patterns.tolist())} for name in names]
+    shown = np.zeros([len(one) for one in places], np.int64)
+    bits = [supports(reports.plan, reports.table, name)[:, 1:].tolist() for name in names]
+    for report in zip(*bits, strict=True):
+        shown[tuple(one[tuple(row)] for one, row in zip(places, report, strict=True))] += 1
+    return shown
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    "names", [("oue",), ("hash",), ("grr", "sue"), ("flag", "arm", "hash", "sue"), ("oue", "wave two", "sue", "grr")]
+)
+def test_whole_patterns_are_those_of_brute_force(names: tuple[str, ...]) -> None:
+    reports = some_reports(MIXED, 700)
+    counts = dn.count(reports, names)
+    np.testing.assert_array_equal(counts.shown(*names), brute_patterns(reports, names))
+    np.testing.assert_array_equal(counts.array(*names), brute_force(reports, names))
+    fewer = names[:0:-1]
+    if fewer:
+        np.testing.assert_array_equal(counts.shown(*fewer), brute_patterns(reports, fewer))
+        assert counts.shown("flag", "grr", "sue", "arm") is None
+
+
+def test_whole_patterns_add_and_are_saved(tmp_path: Path) -> None:
+    names = ("hash", "sue")
+    reports = some_reports(MIXED, 300)
+    parts = [dn.Reports(MIXED, reports.table.slice(start, 100)) for start in (0, 100, 200)]
+    counts = sum(dn.count(part, names) for part in parts)
+    assert counts == dn.count(reports, names)
+    np.testing.assert_array_equal(counts.shown(*names), brute_patterns(reports, names))
+    counts.save(tmp_path / "counts.npz")
+    assert dn.Counts.load(tmp_path / "counts.npz") == counts
+    bits_alone = dn.Counts(MIXED, counts.tables)
+    assert bits_alone != counts
+    assert (bits_alone + counts).shown(*names) is None
+    assert (bits_alone + counts).n == 600
+
+
+def test_whole_patterns_are_kept_where_they_say_more_and_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = some_reports(MIXED, 50)
+    assert not dn.count(reports, ["flag", "grr", "arm"]).patterns
+    assert not dn.count(reports, order=2).patterns
+    assert dn.count(reports, [["oue", "sue"], ["hash"]]).patterns.keys() == {("oue", "sue"), ("hash",)}
+    assert not dn.count(reports, [["oue", "hash", "sue", "grr"], ["hash"]]).patterns  # 2^25 of them
+    wide = PLANS["40 values, unary"]
+    assert not dn.count(some_reports(wide, 50), ["a"]).patterns
+    counts = dn.count(reports, ["hash", "sue"])
+    shown = counts.shown("hash", "sue")
+    assert shown is not None
+    wrong = np.roll(shown, 1)
+    with pytest.raises(dn.CountError, match="the patterns of hash x sue do not agree with its table"):
+        dn.Counts(MIXED, counts.tables, patterns={("hash", "sue"): wrong})
+    with pytest.raises(dn.CountError, match=r"the patterns of sue must have shape \(8,\); found \(3,\)"):
+        dn.Counts(MIXED, patterns={"sue": [1, 2, 3]})
+    with pytest.raises(dn.CountError, match="the patterns of sue must not be negative"):
+        dn.Counts(MIXED, patterns={"sue": [-1] * 8})
+    with pytest.raises(dn.CountError, match="the patterns of a are too many to be kept"):
+        dn.Counts(wide, patterns={"a": [1]})
+    monkeypatch.setattr(jobs, "MOST_PATTERNS", 4095)  # of hash and sue together
+    assert not dn.count(reports, ["hash", "sue"]).patterns
+
+
 @pytest.mark.usefixtures("tools")
 def test_many_batches_are_counted_like_one(monkeypatch: pytest.MonkeyPatch) -> None:
     reports = some_reports(MIXED, 20_000)

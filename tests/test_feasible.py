@@ -90,7 +90,7 @@ def test_none_fits_better_in_the_metric_at_the_table(kind: str, monkeypatch: pyt
     counts = some_counts(plan, 400)
     axes = [Axis.of(protocol, centred=False) for protocol in plan.protocols]
     tensor = invert(axes, counts.array(*plan.schema.names))
-    table = feasible.proper_table(counts.n, axes, tensor)
+    table = feasible.proper_table(feasible.seen_in_counts(counts.n, axes, tensor))
     cells = table.shares.size
     kept = [np.arange(1 if axis.exclusive else 0, 1 + axis.m) for axis in axes]  # the others follow from these
     spread = along((400 * table.shares + 0.5 / cells) / 400.5, [margins(axis.m) for axis in axes])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import likelihood
-from deniable.likelihood import accelerated, climb, expectation_maximization, newton, patterns_of, state
+from deniable import likelihood, patterns
+from deniable.likelihood import accelerated, climb, expectation_maximization, newton, state
+from deniable.patterns import patterns_of
 
 from .situations import values
 from .test_counting import supports
@@ -40,12 +41,12 @@ def brute_force(reports: dn.Reports) -> np.ndarray:
 @pytest.fixture(params=["grid", "grid, summed up", "grid, flags mixed", "tree"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "tree":
-        monkeypatch.setattr(likelihood, "MOST_GRID", 0)
-    monkeypatch.setattr(likelihood, "BLOCK", 100)
+        monkeypatch.setattr(patterns, "MOST_GRID", 0)
+    monkeypatch.setattr(patterns, "BLOCK", 100)
     if "summed" in request.param:
-        monkeypatch.setattr(likelihood, "MOST_PAIRS", 0)
+        monkeypatch.setattr(patterns, "MOST_PAIRS", 0)
     if "mixed" in request.param:
-        monkeypatch.setattr(likelihood, "WHOLE", 0)
+        monkeypatch.setattr(patterns, "WHOLE", 0)
     return request.param.split(",")[0]
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from deniable.counts import Array, Counts, Names
 from deniable.errors import CountError, PlanError, ReportError
 from deniable.evidence import evidence, gather, plane_rows
-from deniable.jobs import MOST_ROWS, Job, Moments, check_memory, jobs_for
+from deniable.jobs import MOST_ROWS, Job, Moments, PatternTable, check_memory, jobs_for
 from deniable.layout import layout
 from deniable.plan import Plan
 from deniable.planes import new_planes, tools_for
@@ -77,10 +77,16 @@ def count(
         return outs
 
     sums = _spread(count_some, batches(needed, rows), workers)
-    arrays = [job.read(sum(parts)) for job, parts in zip(jobs, zip(*sums, strict=True), strict=True)]
-    moments = next((array for job, array in zip(jobs, arrays, strict=True) if isinstance(job, Moments)), None)
-    counted = {job.names: array for job, array in zip(jobs, arrays, strict=True) if not isinstance(job, Moments)}
-    return Counts(plan, counted, moments=moments)
+    moments, tables, patterns = None, {}, {}
+    for job, parts in zip(jobs, zip(*sums, strict=True), strict=True):
+        match job:
+            case Moments():
+                moments = job.read(sum(parts))
+            case PatternTable(several=True):
+                patterns[job.names] = job.patterns(sum(parts))
+            case _:
+                tables[job.names] = job.read(sum(parts))
+    return Counts(plan, tables, moments=moments, patterns=patterns)
 
 
 def _workers() -> int:

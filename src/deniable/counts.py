@@ -3,6 +3,9 @@
 For a table of features the tensor is the sum over reports of e_1 x e_2 x ... x e_f, where e = (1, bit of value 1, ...,
 bit of value m): axis index 0 means that the feature is not looked at, so every margin is a slice.
 
+For some tables the patterns behind the tensor are kept, which say more where a feature's report may show several bits:
+how many reports show each combination of the features' patterns, in the order of `Protocol.patterns`.
+
 All pairs (triples) of features are kept as one symmetric array over (all reports, every evidence column), which holds
 each pair's (triple's) tensor as a block.
 """
@@ -27,6 +30,8 @@ Array = npt.NDArray[np.int64]
 Names = tuple[str, ...]
 
 MOST = np.iinfo(np.int64).max
+MOST_PATTERNS = 1 << 22  # of a table: 32 MB
+MOST_OF_ONE = 1 << 12  # of a feature: 12 values
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -39,28 +44,33 @@ class Counts:
     plan: Plan
     tables: Mapping[Names, Array]  # names in the schema's order
     moments: Array | None  # of all pairs or triples, if they were counted
+    patterns: Mapping[Names, Array]  # of those tables of which they say more
 
     def __init__(
-        self, plan: Plan, tables: Mapping[Any, npt.ArrayLike] | None = None, *, moments: npt.ArrayLike | None = None
+        self,
+        plan: Plan,
+        tables: Mapping[Any, npt.ArrayLike] | None = None,
+        *,
+        moments: npt.ArrayLike | None = None,
+        patterns: Mapping[Any, npt.ArrayLike] | None = None,
     ) -> None:
         if not isinstance(plan, Plan) or not isinstance(tables, Mapping | None):
             raise CountError(
                 f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {tables!r}"
             )
-        ordered: dict[Names, Array] = {}
-        for key, given in (tables or {}).items():
-            names = checked_names(plan, key)
-            order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
-            array = _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
-            name = tuple(names[axis] for axis in order)
-            if name in ordered:
-                raise CountError(f"{_called(name)} is given twice, in two orders")
-            ordered[name] = _frozen(array.transpose(order))
+        whole = _ordered(plan, patterns or {}, _checked_patterns)
+        ordered = _ordered(plan, tables or {}, _checked_table)
+        for names, array in whole.items():
+            if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
+                raise CountError(f"the patterns of {_called(names)} do not agree with its table")
+        whole = {names: array for names, array in whole.items() if any(plan[name].several for name in names)}
         if moments is not None:
             moments = _checked_moments(plan, moments)
         if not ordered and moments is None:
             raise CountError("counts need at least one table; found none")
-        self.__dict__.update(plan=plan, tables=MappingProxyType(ordered), moments=moments)
+        self.__dict__.update(
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole)
+        )
         self._check_agreement()
 
     def _check_agreement(self) -> None:
@@ -91,13 +101,21 @@ class Counts:
         if holders:
             table = min(holders, key=len)
             margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
-            left = [name for name in table if name in names]
-            return margin.transpose([left.index(name) for name in names])
+            return margin.transpose(_places(names, table))
         if self.moments is not None and len(names) <= self.moments.ndim:
             blocks = [[0, *columns(self.plan, name)] for name in names]
             blocks += [[0]] * (self.moments.ndim - len(names))
             return _frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
         raise CountError(f"{_called(names)} was not counted, only {self._contents()}; count it from the reports")
+
+    def shown(self, *names: str) -> Array | None:
+        """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
+        holders = [table for table in self.patterns if set(names) <= set(table)]
+        if not holders:
+            return None
+        table = min(holders, key=len)
+        margin = self.patterns[table].sum(axis=tuple(k for k, name in enumerate(table) if name not in names))
+        return np.asarray(margin).transpose(_places(names, table))
 
     def __add__(self, other: Self) -> "Counts":
         if not isinstance(other, Counts):
@@ -112,7 +130,9 @@ class Counts:
             raise CountError(f"{self.n} and {other.n} reports are more than 64-bit integers can count")
         moments = None if self.moments is None or other.moments is None else self.moments + other.moments
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
-        return Counts(self.plan, tables, moments=moments)
+        both = self.patterns.keys() & other.patterns.keys()
+        patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
+        return Counts(self.plan, tables, moments=moments, patterns=patterns)
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -121,8 +141,8 @@ class Counts:
         return (
             isinstance(other, Counts)
             and self.plan == other.plan
-            and self.tables.keys() == other.tables.keys()
-            and all(np.array_equal(array, other.tables[names]) for names, array in self.tables.items())
+            and _same(self.tables, other.tables)
+            and _same(self.patterns, other.patterns)
             and (self.moments is None) == (other.moments is None)
             and (self.moments is None or other.moments is None or np.array_equal(self.moments, other.moments))
         )
@@ -145,6 +165,10 @@ class Counts:
         arrays: dict[str, Any] = {"plan": np.array(self.plan.to_json())}
         for place, (names, array) in enumerate(self.tables.items()):
             arrays |= {f"names {place}": np.array(names), f"table {place}": array}
+            if names in self.patterns:
+                line = self.patterns[names].reshape(-1)
+                shown = np.flatnonzero(line)  # most may never have been shown
+                arrays |= {f"patterns {place}": shown, f"shown {place}": line[shown]}
         if self.moments is not None:
             arrays["moments"] = self.moments
         with replacing(path) as temporary, temporary.open("wb") as file:
@@ -157,15 +181,79 @@ class Counts:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 plan = Plan.from_json(str(arrays["plan"]))
                 places = range(sum(key.startswith("table ") for key in arrays))
-                tables = {tuple(arrays[f"names {at}"].tolist()): arrays[f"table {at}"] for at in places}
+                names = {at: tuple(arrays[f"names {at}"].tolist()) for at in places}
+                tables = {names[at]: arrays[f"table {at}"] for at in places}
+                patterns = {
+                    names[at]: _from_places(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
+                    for at in places
+                    if f"patterns {at}" in arrays
+                }
                 moments = arrays.get("moments")
-            return cls(plan, tables, moments=moments)
+            return cls(plan, tables, moments=moments, patterns=patterns)
         except OSError as error:
             raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
         except (CountError, PlanError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
-        except (KeyError, ValueError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
+        except (KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
             raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
+
+
+def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> dict[Names, Array]:
+    """Arrays by their names, both in the schema's order, checked."""
+    ordered: dict[Names, Array] = {}
+    for key, array in given.items():
+        names = checked_names(plan, key)
+        order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
+        name = tuple(names[axis] for axis in order)
+        if name in ordered:
+            raise CountError(f"{_called(name)} is given twice, in two orders")
+        ordered[name] = _frozen(checked(plan, names, array).transpose(order))
+    return ordered
+
+
+def _checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    return _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
+
+
+def _checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    what = f"the patterns of {_called(names)}"
+    if (shape := patterns_shape(plan, names)) is None:
+        raise CountError(f"{what} are too many to be kept")
+    return _checked_numbers(given, shape, what)
+
+
+def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
+    """How many patterns each feature can show; None if that is too many to count them."""
+    protocols = [plan[name] for name in names]
+    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
+    return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
+
+
+def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
+    """An array of patterns from those that were shown."""
+    line = np.zeros(prod(patterns_shape(plan, names) or ()), np.int64)
+    line[places] = numbers
+    return line.reshape(patterns_shape(plan, names) or ())
+
+
+def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
+    """The table behind which these patterns stand."""
+    table = patterns
+    for name in names:
+        evidence = plan[name].patterns
+        with_all = np.hstack([np.ones((len(evidence), 1), np.int64), evidence])
+        table = np.tensordot(table, with_all, axes=([0], [0]))
+    return _frozen(table)
+
+
+def _places(names: Sequence[str], table: Names) -> list[int]:
+    """Where these features stand among themselves in a table."""
+    left = [name for name in table if name in names]
+    return [left.index(name) for name in names]
+
+
+def _same(left: Mapping[Names, Array], right: Mapping[Names, Array]) -> bool:
+    return left.keys() == right.keys() and all(np.array_equal(array, right[names]) for names, array in left.items())
 
 
 def _order(counts: Counts) -> int:
@@ -191,18 +279,7 @@ def checked_names(plan: Plan, key: Any) -> Names:
 
 def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """An int64 copy with this shape, nothing negative and no count above its margin."""
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
-    if array.shape != shape:
-        raise CountError(f"{what} must have shape {shape}, one more than the evidence columns; found {array.shape}")
-    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
-        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
-    array = array.astype(np.int64, order="C")
-    if array.size and array.min() < 0:
-        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
-        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
+    array = _checked_numbers(given, shape, what, ", one more than the evidence columns")
     for axis, size in enumerate(shape):
         for v in range(1, size):
             if any(
@@ -215,6 +292,23 @@ def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
                 raise CountError(
                     f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
                 )
+    return array
+
+
+def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, why: str = "") -> Array:
+    """An int64 copy with this shape, nothing negative."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
+    if array.shape != shape:
+        raise CountError(f"{what} must have shape {shape}{why}; found {array.shape}")
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
+        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
+    array = array.astype(np.int64, order="C")
+    if array.size and array.min() < 0:
+        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
     return array
 
 

@@ -20,7 +20,7 @@ from deniable.answers import Answer, Association, Independence, JointAnswer, eff
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
-from deniable.feasible import Equality, ProperTable, proper_table
+from deniable.feasible import Equality, ProperTable, proper_table, seen_in_counts, seen_in_patterns
 from deniable.groups import (
     SLACK,
     SUBJECTS,
@@ -595,7 +595,7 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
 
     `consistent` (the default) centres each report's evidence, so that a choice's values sum to the whole and all tables
     agree with their margins; `unbiased` is the plain estimate. Both are unbiased. `feasible` is a proper table, nothing
-    negative and with the right sum, with the uncertainty of `consistent`.
+    negative and with the right sum, with the uncertainty of `consistent`; it uses whole patterns if counts hold them.
     """
     if method not in METHODS:
         raise EstimateError(f"method must be one of {', '.join(METHODS)}; found {method!r}")
@@ -611,12 +611,18 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     features = tuple(counts.plan.schema[name] for name in names)
     axes = plain if method == "unbiased" else centred
     est = Estimate(features, (Group(counts.n, axes, invert(axes, array)),), method)
-    return _fitted(est, proper_table(counts.n, plain, invert(plain, array))) if method == "feasible" else est
+    if method != "feasible":
+        return est
+    seen = seen_in_counts(counts.n, plain, invert(plain, array))
+    if (shown := counts.shown(*names)) is not None:
+        seen = seen_in_patterns(counts.n, shown / counts.n, [counts.plan[name] for name in names], seen.shares)
+    return _fitted(est, proper_table(seen))
 
 
 def _fitted(est: Estimate, table: ProperTable) -> Estimate:
     """An estimate whose mean is a proper table, and whose uncertainty is its own."""
-    return replace(est, fitted=table.tensor, proper=table)
+    up = [margins(len(feature.columns)) for feature in est.features]
+    return replace(est, fitted=table.n * along(table.shares, up), proper=table)
 
 
 def _factors(weights: Array) -> list[Array] | None:

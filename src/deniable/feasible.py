@@ -1,17 +1,21 @@
-"""Proper tables: nothing negative, the right sum, and margins that agree, as close to the counts as can be.
+"""Proper tables: nothing negative, the right sum, and margins that agree, as close to the reports as can be.
 
-The whole unbiased tensor mu, margins included, is fitted by a table t of shares in the metric of its own second moments
-at that table,
+The mean z of products over features, of what each report says of each feature (`Side`), is fitted by a table t of
+shares in the metric of its own second moments at that table,
 
-    minimise (mu - U t)' M(t)^-1 (mu - U t)   over t >= 0 with sum 1 and what else is known,
+    minimise (z - U t)' M(t)^-1 (z - U t)   over t >= 0 with sum 1 and what else is known,
 
-where U adds up margins and M(t) = sum_S t_S E[z z' | S] is one report's. As both mu and U t have the sum 1, this is the
-metric of the covariance about the population, without its being singular. M is evaluated at independence first, and
-then at the table that was found.
+where U t is what it estimates and M(t) = sum_S t_S E[z z' | S] is one report's. As both z and U t have the sum 1, this
+is the metric of the covariance about the population, without its being singular. M is evaluated at independence first,
+and then at the table that was found.
+
+Of each feature a report says which bits it has, one by one; or, if whole patterns were counted, how likely its pattern
+is for each answer (`scores`), which is more where several bits may be set.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -19,7 +23,9 @@ import numpy.typing as npt
 
 from deniable.errors import EstimateError
 from deniable.planes import physical_memory
+from deniable.protocols import Protocol
 from deniable.quadratic import least
+from deniable.scores import score
 from deniable.structure import Array, Axis, along, answer_rows, flat, margins, moment_matrix
 
 MOST_CELLS = 10_000
@@ -31,23 +37,84 @@ Equality = tuple[str, Array, float]  # in words, weights over cells, and what th
 
 
 @dataclass(frozen=True, eq=False)
+class Side:
+    """What a report says of one feature: an unbiased number for each answer, after any whose mean is zero."""
+
+    seconds: Array  # E[z z' | answer], (entries, entries, answers)
+
+    @property
+    def answers(self) -> int:
+        """How many answers the feature has."""
+        return int(self.seconds.shape[2])
+
+    @property
+    def zeros(self) -> int:
+        """How many entries have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
+        return len(self.seconds) - self.answers
+
+    @property
+    def own(self) -> slice:
+        """Which entries are those of the answers: the last."""
+        return slice(self.zeros, None)
+
+    @cached_property
+    def means(self) -> Array:
+        """E[z | answer], (entries, answers)."""
+        return np.eye(len(self.seconds))[:, self.own]
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The mean over n reports of the products of what each says of the features."""
+
+    n: int
+    sides: tuple[Side, ...]
+    z: Array
+
+    @cached_property
+    def shares(self) -> list[Array]:
+        """The shares of each feature's answers, made proper."""
+        found = []
+        for k, side in enumerate(self.sides):
+            margin = self.z.sum(axis=tuple(j for j in range(self.z.ndim) if j != k))[side.own]
+            positive = np.maximum(margin, 0)
+            found.append(positive / positive.sum() if positive.any() else np.full(len(margin), 1 / len(margin)))
+        return found
+
+
+def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
+    """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
+    bases = [_basis(axis) for axis in axes]
+    sides = []
+    for axis, basis in zip(axes, bases, strict=True):
+        over_truth = np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis)
+        sides.append(Side(over_truth @ margins(axis.m)))
+    return Seen(n, tuple(sides), along(unbiased / n, bases))
+
+
+def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares: Sequence[Array]) -> Seen:
+    """What whole patterns say, shown by these shares of reports, if answers have about these shares in each feature."""
+    scores = [score(protocol, _everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
+    z = along(shown, [one.estimates(protocol).T for one, protocol in zip(scores, protocols, strict=True)])
+    return Seen(n, tuple(Side(one.seconds) for one in scores), z)
+
+
+@dataclass(frozen=True, eq=False)
 class ProperTable:
     """A table of shares, and what it was fitted to.
 
     Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
     """
 
-    n: int
-    axes: tuple[Axis, ...]
-    unbiased: Array  # the tensor, in respondents
+    seen: Seen
     equalities: tuple[Equality, ...]
     shares: Array
     gap: float
 
     @property
-    def tensor(self) -> Array:
-        """The table with its margins, in respondents."""
-        return self.n * along(self.shares, [margins(axis.m) for axis in self.axes])
+    def n(self) -> int:
+        """How many respondents."""
+        return self.seen.n
 
     def equations(self) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """A and a of all that is known, A t = a, beginning with the sum; and the cells that need not be zero."""
@@ -56,21 +123,18 @@ class ProperTable:
 
     def misfit(self) -> tuple[Array, Array]:
         """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
-        bases = [_basis(axis) for axis in self.axes]
-        return _at_table(self.n, self.axes, bases, along(self.unbiased / self.n, bases), self.shares)
+        return _at_table(self.seen, self.shares)
 
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
         """The table fitted again with more known about it."""
-        return proper_table(self.n, self.axes, self.unbiased, (*self.equalities, *equalities))
+        return proper_table(self.seen, (*self.equalities, *equalities))
 
 
-def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequence[Equality] = ()) -> ProperTable:
-    """The proper table closest to an unbiased tensor, of those for which the equalities hold."""
-    levels = [max(2, axis.m) for axis in axes]
+def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable:
+    """The proper table closest to what was seen, of those for which the equalities hold."""
+    levels = [side.answers for side in seen.sides]
     cells = prod(levels)
-    bases = [_basis(axis) for axis in axes]
-    _check_size(cells, prod(map(len, bases)))
-    mu = along(unbiased / n, bases)
+    _check_size(cells, seen.z.size)
     A, a = _equations(cells, equalities)
     start = _start(A, a, equalities)
     possible = _possible(A, a)
@@ -79,12 +143,12 @@ def proper_table(n: int, axes: Sequence[Axis], unbiased: Array, equalities: Sequ
         found = least(H[np.ix_(possible, possible)], b[possible], A[:, possible], a, shares[possible])
         shares = np.zeros(cells)
         shares[possible] = found.x / found.x.sum()
-        return shares, 2 * n * found.gap
+        return shares, 2 * seen.n * found.gap
 
-    shares, gap = fitted(*_at_independence(n, axes, bases, mu, _margin_shares(axes, unbiased)), start)
+    shares, gap = fitted(*_at_independence(seen), start)
     for _ in range(ROUNDS):
-        shares, gap = fitted(*_at_table(n, axes, bases, mu, shares.reshape(levels)), shares)
-    return ProperTable(n, tuple(axes), unbiased, tuple(equalities), shares.reshape(levels), gap)
+        shares, gap = fitted(*_at_table(seen, shares.reshape(levels)), shares)
+    return ProperTable(seen, tuple(equalities), shares.reshape(levels), gap)
 
 
 def _equations(cells: int, equalities: Sequence[Equality]) -> tuple[Array, Array]:
@@ -108,19 +172,17 @@ def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
     return possible
 
 
-def _at_table(n: int, axes: Sequence[Axis], bases: Sequence[Array], mu: Array, shares: Array) -> tuple[Array, Array]:
+def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
     """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares.
 
     Entries are cells c, and others d whose mean is zero whatever the table is. So H is the inverse of what is left of
     the moments of c once d is taken into account, and b is H times what is left of c itself.
     """
-    moments = _second_moments(n, axes, bases, shares)
-    places = np.arange(mu.size).reshape(mu.shape)
-    c = places[
-        tuple(slice(len(basis) - max(2, axis.m), None) for axis, basis in zip(axes, bases, strict=True))
-    ].reshape(-1)
+    moments = moment_matrix(_everywhere(seen.n, shares), [side.seconds for side in seen.sides])
+    places = np.arange(seen.z.size).reshape(seen.z.shape)
+    c = places[tuple(side.own for side in seen.sides)].reshape(-1)
     d = np.setdiff1d(places, c)
-    line = mu.reshape(-1)
+    line = seen.z.reshape(-1)
     left, values = moments, line
     if len(d):
         left, values = moments[np.ix_(c, c)], line[c]
@@ -132,17 +194,21 @@ def _at_table(n: int, axes: Sequence[Axis], bases: Sequence[Array], mu: Array, s
     return inverse.T @ inverse, inverse.T @ (inverse @ values)
 
 
-def _at_independence(
-    n: int, axes: Sequence[Axis], bases: Sequence[Array], mu: Array, shares: Sequence[Array]
-) -> tuple[Array, Array]:
-    """The same at the table of independent answers with these shares, where it is a product over features."""
+def _at_independence(seen: Seen) -> tuple[Array, Array]:
+    """The same at the table of independent answers, each with its own shares, where it is a product over features."""
     curvatures, weights = [], []
-    for axis, basis, own in zip(axes, bases, shares, strict=True):
-        inverse = _solved(_root(_second_moments(n, [axis], [basis], own)), np.eye(len(basis)))
-        up = inverse @ basis @ margins(axis.m)
+    for side, own in zip(seen.sides, seen.shares, strict=True):
+        root = _root(moment_matrix(_everywhere(seen.n, own), [side.seconds]))
+        inverse = _solved(root, np.eye(len(root)))
+        up = inverse @ side.means
         curvatures.append(up.T @ up)
         weights.append(up.T @ inverse)
-    return flat(curvatures), along(mu, weights).reshape(-1)
+    return flat(curvatures), along(seen.z, weights).reshape(-1)
+
+
+def _everywhere(n: int, shares: Array) -> Array:
+    """Shares with a little of everything."""
+    return (n * shares + SPREAD / shares.size) / (n + SPREAD)
 
 
 def _root(matrix: Array) -> Array:
@@ -192,23 +258,3 @@ def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
         rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT)
         raise EstimateError(f"{equalities[rows - 2][0]}: there is no proper table for this, with what else is known")
     return x
-
-
-def _margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
-    """The shares of each feature's answers, made proper."""
-    parts = []
-    for k, axis in enumerate(axes):
-        margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
-        margin = margin[1:] if axis.m > 1 else np.array([margin[0] - margin[1], margin[1]])
-        positive = np.maximum(margin, 0)
-        parts.append(positive / positive.sum() if positive.any() else np.full(len(margin), 1 / len(margin)))
-    return parts
-
-
-def _second_moments(n: int, axes: Sequence[Axis], bases: Sequence[Array], shares: Array) -> Array:
-    """E[z z'] of one report, in these bases, at a table of shares with a little of everything."""
-    everywhere = (n * shares + SPREAD / shares.size) / (n + SPREAD)
-    moments = [
-        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) for axis, basis in zip(axes, bases, strict=True)
-    ]
-    return moment_matrix(along(everywhere, [margins(axis.m) for axis in axes]), moments)

@@ -4,7 +4,7 @@ Jobs replace each other: they say what evidence they need and how large they are
 shape, and read the counts off it. `jobs_for` picks the smallest or fastest for what is asked.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from deniable import twins
-from deniable.counts import Array, Names, checked_names, slabs
+from deniable.counts import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
 from deniable.errors import CountError
 from deniable.evidence import Evidence, plane_rows
 from deniable.layout import ValueColumn, layout
 from deniable.plan import Plan
 from deniable.planes import physical_memory
+from deniable.protocols import LocalHashing
 
 MOST_ROWS = 1 << 20  # of a batch
 CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
@@ -124,55 +125,81 @@ class PlaneTable:
 
 
 @dataclass(frozen=True)
-class CodeTable:
-    """One table of flags and of features that show one value: a histogram of codes, summed up afterwards."""
+class PatternTable:
+    """One table of features by what reports show of each, one value or some bits: a histogram, summed up afterwards."""
 
     plan: Plan
     names: Names
 
-    @property
+    @cached_property
     def planes(self) -> Names:
-        return ()
+        """Its hashed features: their bits are not in the reports as such."""
+        return tuple(name for name in self.names if isinstance(self.plan[name], LocalHashing))
 
     @property
     def needed(self) -> Names:
         return self.names
 
     @cached_property
-    def flags(self) -> Names:
-        """Its features of one column: a bit of the code each, the first highest."""
-        return tuple(name for name in self.names if len(self.plan.schema[name].columns) == 1)
-
-    @cached_property
     def choices(self) -> Names:
         """Its features that show one of several values: the code's leading part."""
-        return tuple(name for name in self.names if name not in self.flags)
+        columns = dict(zip(self.plan.schema.names, layout(self.plan), strict=True))
+        return tuple(name for name in self.names if isinstance(columns[name][0], ValueColumn))
+
+    @cached_property
+    def others(self) -> Names:
+        """Its features that show bits: the rest of the code, the first highest."""
+        return tuple(name for name in self.names if name not in self.choices)
+
+    @property
+    def several(self) -> bool:
+        """Whether its patterns say more than the table."""
+        return any(self.plan[name].several for name in self.names)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many patterns each feature has, choices first."""
+        return [
+            *(self.plan.schema[name].levels for name in self.choices),
+            *(1 << len(self.plan.schema[name].columns) for name in self.others),
+        ]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (2 ** len(self.flags) * prod(self.plan.schema[name].levels for name in self.choices),)
+        return (prod(self.sizes),)
 
     @property
     def cells(self) -> int:
         return prod(1 + len(self.plan.schema[name].columns) for name in self.names)
 
     def plain_seconds(self, reports: int) -> float:
-        return 2e-9 * (1 + len(self.names)) * reports
+        columns = sum(len(self.plan.schema[name].columns) for name in self.others)
+        return 2e-9 * (1 + len(self.choices) + columns) * reports
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         codes = np.zeros(batch.reports if self.choices else 0, np.int32)
         for name in self.choices:
             codes *= self.plan.schema[name].levels
             codes += batch.shown[name]
-        columns = [batch.shown[name][0] for name in reversed(self.flags)]
-        tools.histogram(np.array([packed.ctypes.data for packed in columns], np.int64), batch.reports, codes, out)
+        columns: list[Any] = []
+        for name in self.others:
+            first = batch.firsts.get(name)
+            size = len(self.plan.schema[name].columns)
+            columns += batch.shown[name] if first is None else list(batch.planes[first : first + size])
+        addresses = np.array([packed.ctypes.data for packed in reversed(columns)], np.int64)
+        tools.histogram(addresses, batch.reports, codes, out)
+
+    def patterns(self, out: Array) -> Array:
+        """How many reports show each combination of the features' patterns."""
+        axes = [*self.choices, *self.others]
+        return out.reshape(self.sizes).transpose([axes.index(name) for name in self.names])
 
     def read(self, out: Array) -> Array:
-        levels = [self.plan.schema[name].levels for name in self.choices]
-        axes = [*self.choices, *self.flags]
-        tensor = out.reshape([*levels, *[2] * len(self.flags)])
+        """The counts, if no feature shows several bits."""
+        axes = [*self.choices, *self.others]
+        tensor = out.reshape(self.sizes)
         for axis, name in enumerate(axes):
-            if name in self.flags:  # (false, true) -> (all, true)
+            if name in self.others:  # (false, true) -> (all, true)
                 for false, true in zip(slabs(tensor, axis, 0), slabs(tensor, axis, 1), strict=True):
                     false += true
             else:
@@ -180,40 +207,38 @@ class CodeTable:
         return tensor.transpose([axes.index(name) for name in self.names])
 
 
-Job = Moments | PlaneTable | CodeTable
+Job = Moments | PlaneTable | PatternTable
 
 
-def _table_job(plan: Plan, names: Names, shows_one: Set[str]) -> Job:
-    """The faster way to count a table, given the features that show one value (or are flags)."""
-    coded = CodeTable(plan, names)
-    if coded.cells >= CODED_CELLS and set(names) <= shows_one and coded.shape[0] <= MOST_CODES:
-        return coded
-    return PlaneTable(plan, names)
+def _table_job(plan: Plan, names: Names, *, whole: bool) -> Job:
+    """The faster way to count a table; or, where it matters and is wanted, that which keeps whole patterns."""
+    table = PatternTable(plan, names)
+    if table.several:
+        return table if whole else PlaneTable(plan, names)
+    return table if table.cells >= CODED_CELLS and table.shape[0] <= MOST_CODES else PlaneTable(plan, names)
 
 
 def jobs_for(plan: Plan, names: Any, order: Any) -> list[Job]:
     """The jobs that count these tables, or all tables of so many features."""
     if (names is None) == (order is None):
         raise CountError("count takes names of features, or order=2 for every pair; give one of them")
-    shows_one = {
-        name
-        for name, columns in zip(plan.schema.names, layout(plan), strict=True)
-        if len(plan.schema[name].columns) == 1 or isinstance(columns[0], ValueColumn)
-    }
     if order is not None:
-        return _jobs_of_order(plan, order, shows_one)
+        return _jobs_of_order(plan, order)
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise CountError(f"count takes a list of names, or a list of such lists; found {names!r}")
     tables = [names] if all(isinstance(name, str) for name in names) else names
-    jobs = []
+    sorted_names = []
     for table in tables:
         if isinstance(table, str):
             raise CountError(f"several tables are a list of lists of names; found {table!r} among them")
-        jobs.append(_table_job(plan, tuple(sorted(checked_names(plan, table), key=plan.schema.index)), shows_one))
-    return list(dict.fromkeys(jobs))
+        sorted_names.append(tuple(sorted(checked_names(plan, table), key=plan.schema.index)))
+    different = dict.fromkeys(sorted_names)
+    shapes = [patterns_shape(plan, table) for table in different if any(plan[name].several for name in table)]
+    whole = sum(MOST_PATTERNS + 1 if shape is None else prod(shape) for shape in shapes) <= MOST_PATTERNS
+    return [_table_job(plan, table, whole=whole) for table in different]
 
 
-def _jobs_of_order(plan: Plan, order: Any, shows_one: Set[str]) -> list[Job]:
+def _jobs_of_order(plan: Plan, order: Any) -> list[Job]:
     """All tables of so many features: as moments, as one table of everything, or each by itself; what is smallest."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
         raise CountError(
@@ -227,7 +252,7 @@ def _jobs_of_order(plan: Plan, order: Any, shows_one: Set[str]) -> list[Job]:
     moments = Moments(plan, int(order))
     if order in (2, 3) and (moments.cells <= 4 * cells[-1] or tables > MOST_TABLES):
         return [moments]
-    everything = _table_job(plan, plan.schema.names, shows_one)
+    everything = _table_job(plan, plan.schema.names, whole=False)
     if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:
         return [everything]
     check_memory(cells[-1], cells[-1], 1, int(order))
@@ -236,7 +261,7 @@ def _jobs_of_order(plan: Plan, order: Any, shows_one: Set[str]) -> list[Job]:
             f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
             "ask for order=3, or for the tables you need"
         )
-    return [_table_job(plan, table, shows_one) for table in combinations(plan.schema.names, int(order))]
+    return [_table_job(plan, table, whole=False) for table in combinations(plan.schema.names, int(order))]
 
 
 def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> None:

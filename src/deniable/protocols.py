@@ -122,6 +122,19 @@ class Protocol(ABC):
         covariance = np.diag(pi) - np.outer(pi, pi) if self.exclusive else np.diag(pi * (1 - pi))
         return covariance / (q - p) ** 2
 
+    @property
+    def several(self) -> bool:
+        """Whether a report may show several bits at once, so that its whole pattern says more than each bit alone."""
+        return self.columns > 1 and not self.exclusive
+
+    @property
+    def patterns(self) -> npt.NDArray[np.int64]:
+        """What evidence a report can show: one value, or each bit set or not, the first changing last."""
+        self._check_bound()
+        if self.columns > 1 and not self.several:
+            return np.eye(self.columns, dtype=np.int64)
+        return np.arange(1 << self.columns)[:, None] >> np.arange(self.columns)[::-1] & 1
+
     def likelihood(self, bits: npt.ArrayLike) -> Array:
         """P(evidence | code) for every code, up to one factor for all codes: (..., columns) -> (..., levels)."""
         self._check_bound()

@@ -8,7 +8,6 @@ kinds, feature by feature, takes as long for a billion respondents as for ten.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -106,9 +105,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
     if hashed := [feature.name for feature, protocol in plan if isinstance(protocol, LocalHashing)]:
         raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
     shown = shown_patterns(plan.protocols, people[None], rng)[0]
-    for protocol in plan.protocols:
-        shown = np.tensordot(shown, patterns(protocol)[0], axes=([0], [0]))
-    return Counts(plan, {plan.schema.names: shown})
+    return Counts(plan, patterns={plan.schema.names: shown})
 
 
 def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng: np.random.Generator) -> Counted:
@@ -131,11 +128,10 @@ def patterns(protocol: Protocol) -> tuple[Counted, Array]:
     Local hashing's bits are taken as independent, which they are four by four.
     """
     m, p, q = protocol.columns, protocol.p, protocol.q
+    evidence = protocol.patterns
     if protocol.exclusive and m > 1:
-        evidence = np.eye(m, dtype=np.int64)
         law = np.full((m, m), p) + (q - p) * np.eye(m)
     else:
-        evidence = np.array(list(product((0, 1), repeat=m)), np.int64)
         rates = np.array([[p], [q]]) if m == 1 else np.full((m, m), p) + (q - p) * np.eye(m)
         law = np.prod(np.where(evidence == 1, rates[:, None], 1 - rates[:, None]), axis=2)
     return np.hstack([np.ones((len(evidence), 1), np.int64), evidence]), law / law.sum(axis=1, keepdims=True)
