@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from deniable import validate
+from deniable.files import replacing
 from deniable.groups import Group
 from deniable.structure import Array, Axis
 
@@ -86,8 +87,8 @@ def _small_errors(found: Sequence[validate.Point]) -> Claim:
     above = abs(worst.simulated) - 3.29 * worst.error
     return Claim(
         "errors of the estimated mean above 1 % only for rare sets below N = 1 000",
-        f"the estimate is exactly unbiased: from N = 1 000 on no error is above 1 % by more than the simulation's own; "
-        f"the largest is {worst.simulated:+.2%} +- {worst.error:.2%}, of {worst.sets} at N = {worst.n:,}",
+        f"from N = 1 000 on at most {worst.simulated:+.2%} +- {worst.error:.2%} ({worst.sets}, N = {worst.n:,}); it is "
+        "exactly unbiased",
         above <= 0.01,
     )
 
@@ -107,7 +108,7 @@ def _variance_estimator(many: Sequence[validate.Surveys]) -> Claim:
     rare = SETS[-1]
     return Claim(
         "the variance estimator is uncertain by more than 5 % for rare sets in small surveys",
-        f"it is (closed form, sd of the estimated variance over the variance): {told}",
+        f"sd over mean, closed form: {told}",
         largest[rare] >= 1_000 > largest[SETS[0]],
     )
 
@@ -119,8 +120,8 @@ def _one_kind() -> Claim:
     mean, variance = normal(20, x, y, (0.5, 0.4))
     return Claim(
         "given the counts of two columns, that of both is hypergeometric (rows of one kind)",
-        f"by brute force for N = 20, x = {x}, y = {y}: mean and variance agree to {away:.0e}; the normal approximation "
-        f"has mean {mean:.2f} for {exact[0]:.2f} and variance {variance:.2f} for {exact[1]:.2f}",
+        f"brute force, N = 20: agrees to {away:.0e}; the normal has mean {mean:.2f} for {exact[0]:.2f}, variance "
+        f"{variance:.2f} for {exact[1]:.2f}",
         away < 1e-9,
     )
 
@@ -131,7 +132,7 @@ def _mixed_kinds() -> Claim:
     _, wanted = hypergeometric(n, 4, 4)
     return Claim(
         "the same for rows of several kinds, which the paper does not set apart",
-        f"no: for {n} rows of two kinds, x = y = 4, the variance is {exact:.3f}, not {wanted:.3f}",
+        f"{n} rows of two kinds, x = y = 4: the variance is {exact:.3f}, not {wanted:.3f}",
         abs(exact - wanted) < 1e-3,
     )
 
@@ -151,8 +152,7 @@ def _far_constraints() -> Claim:
     errors = [abs(mean) for _, mean, _ in rows]
     return Claim(
         "errors of the normal approximation grow when a constraint strays far from the centre",
-        "error of the conditional mean, in standard deviations, at 0 to 5 standard deviations from the centre: "
-        + ", ".join(f"{error:.2f}" for error in errors),
+        f"mean off by {', '.join(f'{error:.2f}' for error in errors)} sd at 0 to 5 sd from the centre",
         errors[-1] > 5 * errors[0] and errors[-1] == max(errors),
     )
 
@@ -173,7 +173,7 @@ def _truncation(many: Sequence[validate.Surveys]) -> Claim:
     ratios = [ratio for one in many for columns in SETS for ratio in truncation(one, columns)]
     return Claim(
         "rounding and truncating the estimate has positive or little impact",
-        f"root mean square errors are {min(ratios):.2f} to {max(ratios):.2f} times as large",
+        f"root mean square errors {min(ratios):.2f} to {max(ratios):.2f} times as large",
         max(ratios) <= 1.1,
     )
 
@@ -197,7 +197,7 @@ def _exact_law(many: Sequence[validate.Surveys]) -> Claim:
             least, tests = min(least, float(chdtrc(kept.sum() - (both[1][-1] <= 1e-6), statistic))), tests + 1
     return Claim(
         "the exact law of a single count is a sum of binomials (lemma theo-co-occ-formula)",
-        f"of {tests} tests with simulations the least p-value is {least:.2g}, for all {min(1.0, least * tests):.2g}",
+        f"{tests} tests against simulations: the least p-value is {least:.2g}, for all {min(1.0, least * tests):.2g}",
         least * tests > 0.001,
     )
 
@@ -228,5 +228,6 @@ def draw(path: Any) -> None:
         "Conditioning: the normal law is right near the centre and not far from it; with mixed rows neither is exact",
         fontsize=10,
     )
-    figure.savefig(path, dpi=110, format="png")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
     plt.close(figure)

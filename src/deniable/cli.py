@@ -252,27 +252,10 @@ def _associations(arguments: argparse.Namespace) -> None:
 
 
 def _validate(arguments: argparse.Namespace) -> None:
-    import numpy as np
+    from deniable.validation import run
 
-    from deniable import calibration, claims, corrections
-    from deniable.validate import figures, points, prepared, simulated, verdict
-
-    folder = prepared(arguments.output)
-    many = simulated(quick=arguments.quick)
-    found = [point for one in many for point in points(one)]
-    figures(found, many, folder)
-    claims.draw(folder / "figure-4.png")
-    tails = [each for one in many if one.n in corrections.SIZES for each in corrections.tails(one)]
-    corrections.draw(tails, folder)
-    ranks = calibration.ranks(calibration.QUICK if arguments.quick else calibration.TRUTHS, np.random.default_rng(1))
-    calibration.draw(ranks, folder)
-    print(verdict(found))
-    print(corrections.verdict(tails))
-    print(calibration.verdict(ranks))
-    print("What the paper says of it in words:")
-    for claim in claims.claims(found, many):
-        print(claim)
-    print(f"Figures and numbers written to {arguments.output}.", file=sys.stderr)
+    print(run(arguments.output, quick=arguments.quick))
+    print(f"Figures and numbers written to {arguments.output}; all lines in verdict.txt.", file=sys.stderr)
 
 
 def _show(table: Any, arguments: argparse.Namespace) -> None:

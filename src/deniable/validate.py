@@ -33,6 +33,7 @@ SIZES = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000,
 RUNS, QUICK = 100_000, 10_000  # surveys of each size
 BATCH = 20_000
 HISTOGRAM = 200  # respondents
+BAND = 3.29  # standard errors: 99.9 %
 
 Set = tuple[int, ...]
 SETS: tuple[Set, ...] = ((0,), (1, 2), (0, 1, 2, 3))
@@ -279,23 +280,45 @@ def skewness(found: Surveys, columns: Set) -> float:
 # -- verdict ----------------------------------------------------------------------------------------------------------
 
 
-def verdict(found: Sequence[Point]) -> str:
-    """One screen: how far the simulation is from each formula, in its own standard errors."""
+def largest(found: Sequence[Point]) -> str:
+    """The largest standardized deviation over all panels, and whether it is more than chance allows."""
+    judged = _judged(found)
+    far, allowed = max(judged, key=lambda point: abs(point.z)), _allowed(len(judged))
+    says = "every curve holds" if abs(far.z) <= allowed else "NOT EVERY CURVE HOLDS"
+    outside = sum(abs(point.z) > BAND for point in judged)
+    return (
+        f"Figures 1 to 3: {says}. Of {len(judged)} points with a formula {outside} are outside of their own 99.9 % "
+        f"band;\n  the largest deviation over all panels is {abs(far.z):.1f} simulation errors (figure {far.figure}"
+        f"{far.panel}, {far.sets}, N = {far.n:,}); {allowed:.1f} would be chance"
+    )
+
+
+def _judged(found: Sequence[Point]) -> list[Point]:
+    return [point for point in found if np.isfinite(point.z) and point.error > 0]
+
+
+def _allowed(points: int) -> float:
+    """So many standard errors all of these points stay within, with a chance of 99.9 %."""
     from scipy.special import ndtri
 
-    judged = [point for point in found if np.isfinite(point.z) and point.error > 0]
-    allowed = -float(ndtri(0.0005 / len(judged)))  # all of them together, 99.9 %
+    return -float(ndtri(0.0005 / points))
+
+
+def verdict(found: Sequence[Point]) -> str:
+    """How far the simulation is from each formula, in its own standard errors."""
+    judged = _judged(found)
+    allowed = _allowed(len(judged))
     lines = [f"{len(judged)} points with a formula; all within {allowed:.1f} standard errors with a chance of 99.9 %"]
     for what in dict.fromkeys((point.figure, point.what) for point in judged):
         own = [abs(point.z) for point in judged if (point.figure, point.what) == what]
         says = "holds" if max(own) <= allowed else "DOES NOT HOLD"
         lines.append(f"  figure {what[0]}: {what[1]:52} {len(own):4} points, at most {max(own):4.1f}: {says}")
     skews = [point for point in found if (point.figure, point.panel) == (3, "h")]
-    largest = {
+    last = {
         sets: max((point.n for point in skews if point.sets == sets and abs(point.simulated) > 0.3), default=0)
         for sets in dict.fromkeys(point.sets for point in skews)
     }
-    told = ", ".join(f"{sets} up to N = {n:,}" if n else f"{sets} never" for sets, n in largest.items())
+    told = ", ".join(f"{sets} up to N = {n:,}" if n else f"{sets} never" for sets, n in last.items())
     lines.append(f"  the skewness of estimates is above 0.3: {told}")
     return "\n".join(lines)
 
@@ -372,7 +395,7 @@ def _draw(number: int, own: Sequence[Point], histogram: Surveys, path: Path) -> 
             colour, line, mark = STYLES[k]
             these = [point for point in panel if point.sets == sets]
             n = [point.n * 1.06**k for point in these]  # beside each other
-            bars = [3.29 * point.error for point in these]
+            bars = [BAND * point.error for point in these]
             axis.errorbar(
                 n, [point.simulated for point in these], bars, fmt=mark, ms=4, color=colour, capsize=2, label=sets
             )

@@ -1,0 +1,440 @@
+"""How often the intervals that are printed hold the truth, and how far each method's table is from it.
+
+Whole surveys, as a user would run them: answers drawn, randomized one by one, counted, and asked through the public
+names, over a grid of protocols, epsilons, sizes and numbers of features. A question is asked of many cells in a survey,
+which go together, so the error of a share of intervals is that of a ratio of sums over surveys.
+"""
+
+import csv
+import os
+import sys
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields
+from functools import reduce
+from itertools import product
+from math import nan, sqrt
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deniable import __version__
+from deniable.answers import JointAnswer
+from deniable.comparison import compare
+from deniable.counting import count
+from deniable.counts import Counts
+from deniable.draws import seeded
+from deniable.errors import EstimateError
+from deniable.estimates import Estimate, estimate
+from deniable.files import replacing
+from deniable.likelihood import maximum_likelihood
+from deniable.plan import Plan
+from deniable.progress import told
+from deniable.protocols import GRR, LocalHashing, RandomizedResponse, UnaryEncoding
+from deniable.regression import regress
+from deniable.reports import Reports, randomize_codes
+from deniable.schema import Choice, Flag, Schema
+from deniable.structure import Array
+
+KINDS = ("flags", "GRR", "unary", "hashing", "mixed")
+EPSILONS = (1.0, 2.0, 4.0)  # of each feature
+SIZES = (1_000, 10_000)
+ORDERS = (1, 2, 3)
+SURVEYS, QUICK = 200, 8  # of each setting
+METHODS = ("unbiased", "consistent", "feasible", "maximum likelihood")
+JOINT = (
+    "conditional", "difference", "ratio", "odds ratio", "correlation", "Cramer's V", "mutual information",
+    "two surveys", "regression",
+)  # fmt: skip
+TABLES = (*METHODS, "population", "whole table")
+ANSWERED = 0.5  # of the intervals that were asked for: where fewer are given, coverage is not judged
+
+Intervals = Iterator[tuple[str, float, float, float]]  # question, truth, low and high
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One survey to repeat."""
+
+    kind: str
+    epsilon: float
+    n: int
+    order: int
+
+
+@dataclass(frozen=True)
+class Held(Setting):
+    """Of one question in many surveys: how many intervals were asked for, given, and held the truth.
+
+    `value` is the share of those given that held it, and `error` its standard error. For the errors of tables, question
+    is `error of ...`, and value the root mean square over cells.
+    """
+
+    version: str
+    question: str
+    surveys: int
+    asked: int
+    given: int
+    value: float
+    error: float
+
+    @property
+    def setting(self) -> Setting:
+        """What was repeated."""
+        return Setting(self.kind, self.epsilon, self.n, self.order)
+
+    @property
+    def judged(self) -> bool:
+        """Whether so many intervals were given that how often they hold the truth says something."""
+        return self.given >= ANSWERED * self.asked > 0
+
+
+# -- one survey -------------------------------------------------------------------------------------------------------
+
+
+def plan_for(kind: str, epsilon: float, order: int) -> Plan:
+    """Flags, or choices of three, by one protocol or by several."""
+    flags = [Flag(f"f{k}") for k in range(3)]
+    choices = [Choice(f"f{k}", list("abc")) for k in range(3)]
+    one, grr, oue = RandomizedResponse(epsilon=epsilon), GRR(epsilon=epsilon), UnaryEncoding.optimized(epsilon)
+    features: dict[str, list[Any]] = {
+        "flags": [(flag, one) for flag in flags],
+        "GRR": [(choice, grr) for choice in choices],
+        "unary": [(choice, oue) for choice in choices],
+        "hashing": [(choice, LocalHashing(epsilon=epsilon)) for choice in choices],
+        "mixed": [(choices[0], oue), (flags[1], one), (choices[2], LocalHashing(epsilon=epsilon))],
+    }
+    pairs = features[kind][:order]
+    return Plan(Schema([feature for feature, _ in pairs]), {feature.name: protocol for feature, protocol in pairs})
+
+
+def shares_for(levels: Sequence[int]) -> Array:
+    """A population of two kinds of people, who lean to the first answers and to the last."""
+    first = [1 / np.arange(1, m + 1) for m in levels]
+    last = [np.arange(1, m + 1)[::-1] ** -0.3 for m in levels]
+    tables = [reduce(np.multiply.outer, [v / v.sum() for v in each]) for each in (first, last)]
+    return np.asarray(0.6 * tables[0] + 0.4 * tables[1], np.float64)
+
+
+def survey(plan: Plan, n: int, rng: np.random.Generator) -> tuple[Array, Reports]:
+    """The respondents' own table of shares, and their reports."""
+    shares = shares_for([feature.levels for feature in plan.schema])
+    people = rng.multinomial(n, shares.reshape(-1))
+    codes = np.unravel_index(np.repeat(np.arange(shares.size), people), shares.shape)
+    reports = randomize_codes([np.asarray(code) for code in codes], plan, seeded(rng))
+    return people.reshape(shares.shape) / n, reports
+
+
+def tables(plan: Plan, reports: Reports) -> tuple[Counts, dict[str, Estimate]]:
+    """What was counted, and the table by each method."""
+    names = plan.schema.names
+    counts = count(reports, names)
+    found = {method: estimate(counts, names, method=method) for method in METHODS[:3]}
+    return counts, found | {METHODS[3]: maximum_likelihood(reports, names)}
+
+
+def intervals_of_tables(found: dict[str, Estimate], own: Array, shares: Array) -> Intervals:
+    """Those of every cell by each method, about the respondents; about the population; and for the whole table."""
+    for method, est in found.items():
+        for truth, row in zip(own.flat, est.table().to_pylist(), strict=True):
+            yield method, truth, row["low"], row["high"]
+    consistent = found["consistent"]
+    for truth, row in zip(shares.flat, consistent.about("population").table().to_pylist(), strict=True):
+        yield "population", truth, row["low"], row["high"]
+    rows = consistent.table(simultaneous=True).to_pylist()
+    inside = all(row["low"] <= truth <= row["high"] for truth, row in zip(own.flat, rows, strict=True))
+    given = all(row["low"] == row["low"] for row in rows)
+    yield "whole table", 0.0, (0.0 if inside else 1.0) if given else nan, 1.0
+
+
+def joint_intervals(plan: Plan, counts: Counts, before: Estimate, n: int, rng: np.random.Generator) -> Intervals:
+    """Those of joint answers about the population, of two features."""
+    est = before.about("population")
+    t = shares_for([feature.levels for feature in plan.schema])
+    (a, first), (b, second) = ((feature.name, list(feature.answers)) for feature in plan.schema)
+    rows = est.conditional(a, given=b).to_pylist()
+    shares = t / t.sum(axis=0)
+    for row in rows:
+        yield "conditional", shares[first.index(row[a]), second.index(row[b])], row["low"], row["high"]
+    what = a if isinstance(plan.schema[a], Flag) else (a, first[-1])
+    between = (b, second[0], second[-1])
+    p, q = shares[-1, 0], shares[-1, -1]
+    yield _asked("difference", p - q, est.difference(what, between=between))
+    yield _asked("ratio", p / q, est.ratio(what, between=between))
+    if t.shape == (2, 2):
+        yield _asked("odds ratio", t[1, 1] * t[0, 0] / (t[1, 0] * t[0, 1]), est.odds_ratio(a, b))
+        over = np.sqrt(t[1].sum() * t[0].sum() * t[:, 1].sum() * t[:, 0].sum())
+        yield _asked("correlation", (t[1, 1] * t[0, 0] - t[1, 0] * t[0, 1]) / over, est.correlation(a, b))
+    expected = np.outer(t.sum(axis=1), t.sum(axis=0))
+    association = est.association(a, b)
+    v = np.sqrt(((t - expected) ** 2 / expected).sum() / (min(t.shape) - 1))
+    yield _asked("Cramer's V", v, association.cramers_v)
+    yield _asked("mutual information", (t * np.log(t / expected)).sum(), association.mutual_information)
+    _, others = survey(plan, n, rng)
+    after = estimate(count(others, plan.schema.names), plan.schema.names).about("population")
+    for row in compare(est, after).to_pylist():
+        yield "two surveys", 0.0, row["low"], row["high"]
+    yield from _regression(plan, counts, t)
+
+
+def _asked(question: str, truth: float, answer: JointAnswer) -> tuple[str, float, float, float]:
+    return (question, float(truth), *answer.confidence_interval())
+
+
+def _regression(plan: Plan, counts: Counts, t: Array) -> Intervals:
+    """The coefficients of the last answer to the first feature, on the answers to the second."""
+    a, b = plan.schema.names
+    outcome = a if isinstance(plan.schema[a], Flag) else (a, list(plan.schema[a].answers)[-1])
+    shares = t[-1] / t.sum(axis=0)
+    truths = [shares[0], *(shares[1:] - shares[0])]
+    try:
+        rows = regress(counts, outcome, on=[b]).table().to_pylist()
+    except EstimateError:
+        rows = [{"low": nan, "high": nan}] * len(truths)
+    for truth, row in zip(truths, rows, strict=True):
+        yield "regression", float(truth), row["low"], row["high"]
+
+
+# -- many surveys -----------------------------------------------------------------------------------------------------
+
+
+def measure(setting: Setting, surveys: int) -> list[Held]:
+    """All questions that a setting allows, in so many surveys; the same whenever and wherever it is run."""
+    rng = np.random.default_rng(zlib.crc32(repr(setting).encode()))
+    plan = plan_for(setting.kind, setting.epsilon, setting.order)
+    shares = shares_for([feature.levels for feature in plan.schema])
+    tallies: dict[str, list[Any]] = defaultdict(list)  # of each survey: asked, given, held
+    squares: dict[str, list[float]] = defaultdict(list)
+    for _ in range(surveys):
+        own, reports = survey(plan, setting.n, rng)
+        counts, found = tables(plan, reports)
+        asked = [*intervals_of_tables(found, own, shares)]
+        if setting.order == 2:
+            asked += joint_intervals(plan, counts, found["consistent"], setting.n, rng)
+        sums: dict[str, Any] = defaultdict(lambda: np.zeros(3))
+        for question, truth, low, high in asked:
+            sums[question] += (1, low == low, low - 1e-12 <= truth <= high + 1e-12)
+        for question, three in sums.items():
+            tallies[question].append(three)
+        for method, est in found.items():
+            table = est.table()["proportion"].to_numpy().reshape(own.shape)
+            squares[method].append(float(np.mean((table - own) ** 2)))
+    results = []
+    for question, each in tallies.items():
+        asked_for, given, held = np.array(each).T
+        value, error = _ratio(held, given)
+        results.append(_held(setting, question, surveys, int(asked_for.sum()), int(given.sum()), value, error))
+    for method, errors in squares.items():
+        mean, spread = float(np.mean(errors)), float(np.std(errors))
+        root = sqrt(mean)
+        error = spread / sqrt(surveys) / (2 * root) if root else 0.0
+        results.append(_held(setting, f"error of {method}", surveys, surveys, surveys, root, error))
+    return results
+
+
+def _held(of: Setting, question: str, surveys: int, asked: int, given: int, value: float, error: float) -> Held:
+    return Held(of.kind, of.epsilon, of.n, of.order, __version__, question, surveys, asked, given, value, error)
+
+
+def _ratio(held: Array, given: Array) -> tuple[float, float]:
+    """A ratio of sums over surveys, and its standard error."""
+    if not given.sum():
+        return nan, nan
+    value = float(held.sum() / given.sum())
+    return value, float(np.sqrt(np.sum((held - value * given) ** 2)) / given.sum())
+
+
+def settings(*, quick: bool) -> list[Setting]:
+    """The grid; a quick one has one epsilon and one size."""
+    epsilons, sizes = (EPSILONS[1:2], SIZES[:1]) if quick else (EPSILONS, SIZES)
+    return [Setting(*each) for each in product(KINDS, epsilons, sizes, ORDERS)]
+
+
+def measured(path: Path, *, quick: bool) -> list[Held]:
+    """The whole grid, written to a file after every setting; what an earlier run has written is not done again."""
+    surveys = QUICK if quick else SURVEYS
+    todo = settings(quick=quick)
+    found = {setting: own for setting, own in _read(path, surveys).items() if setting in todo}
+    left = [setting for setting in todo if setting not in found]
+    if found:
+        again = f"remove {path.name} to do them again"
+        print(f"{len(found)} of {len(todo)} settings of coverage are from an earlier run; {again}", file=sys.stderr)
+    for setting, own in told(_spread(left, surveys, quick=quick), lambda each: _line(each, len(found), len(todo))):
+        found[setting] = own
+        _write([one for each in todo if each in found for one in found[each]], path)
+    return [one for each in todo for one in found[each]]
+
+
+def _line(each: tuple[Setting, list[Held]], done: int, of: int) -> str:
+    setting = each[0]
+    return f"coverage, {done + 1} of {of} settings: {setting.kind}, epsilon {setting.epsilon:g}, N = {setting.n:,}"
+
+
+def _spread(todo: Sequence[Setting], surveys: int, *, quick: bool) -> Iterator[tuple[Setting, list[Held]]]:
+    """On all processors; a quick one here."""
+    if quick:
+        yield from ((setting, measure(setting, surveys)) for setting in todo)
+    elif todo:
+        with ProcessPoolExecutor(min(len(todo), os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
+            yield from zip(todo, pool.map(measure, todo, [surveys] * len(todo)), strict=True)
+
+
+def _write(found: Sequence[Held], path: Path) -> None:
+    with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Held)])
+        writer.writeheader()
+        writer.writerows(asdict(one) for one in found)
+
+
+def _read(path: Path, surveys: int) -> dict[Setting, list[Held]]:
+    """What an earlier run of this version with as many surveys has written."""
+    if not path.exists():
+        return {}
+    found: dict[Setting, list[Held]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        try:
+            rows = [Held(**{f.name: f.type(row[f.name]) for f in fields(Held)}) for row in csv.DictReader(file)]  # type: ignore[operator]
+        except (KeyError, ValueError, TypeError):
+            raise EstimateError(f"{path}: is not of an earlier run; remove it, or take another folder") from None
+        for one in rows:
+            if one.surveys == surveys and one.version == __version__:
+                found[one.setting].append(one)
+    return dict(found)
+
+
+# -- what came out ----------------------------------------------------------------------------------------------------
+
+
+def pooled(found: Sequence[Held]) -> dict[str, tuple[float, float, Held]]:
+    """Of each question: how often its intervals hold the truth over all settings it is judged in, and the least."""
+    result = {}
+    for question in (*TABLES, *JOINT):
+        judged = [one for one in found if one.question == question and one.judged]
+        if judged:
+            weights = np.array([one.given for one in judged], float)
+            value = float(np.average([one.value for one in judged], weights=weights))
+            error = float(np.sqrt(np.sum((weights * [one.error for one in judged]) ** 2)) / weights.sum())
+            result[question] = value, error, min(judged, key=lambda one: one.value)
+    return result
+
+
+def verdict(found: Sequence[Held]) -> str:
+    """A line for each question."""
+    lines = ["95 % intervals as printed, where at least half of those asked for are given (figure 7, coverage.csv):"]
+    for question, (value, error, least) in pooled(found).items():
+        own = [one for one in found if one.question == question]
+        where = f"{least.kind}, epsilon {least.epsilon:g}, N = {least.n:,}, {least.order} features"
+        lines.append(
+            f"  {question:20} {sum(one.judged for one in own):3} of {len(own):3} settings, {value:6.1%} +- {error:.1%};"
+            f" least {least.value:6.1%} +- {least.error:.1%}: {where}"
+        )
+    return "\n".join(lines)
+
+
+def summary(found: Sequence[Held]) -> str:
+    """Two lines: how often all kinds of intervals hold the truth, and how far feasible tables are from it."""
+    every = pooled(found)
+    least, most = (ends(every, key=lambda question: every[question][0]) for ends in (min, max))
+    ratios = [ratio for (_, method), ratio in accuracies(found).items() if method == "feasible"]
+    return (
+        f"  figure 7: {len(every)} kinds of 95 % intervals hold the truth in {every[least][0]:.1%} +- "
+        f"{every[least][1]:.1%} ({least}) to {every[most][0]:.1%} +- {every[most][1]:.1%} ({most})\n"
+        f"  figure 8: feasible tables have {np.mean(ratios):.3f} times the error of maximum likelihood, at most "
+        f"{max(ratios):.3f} in a setting"
+    )
+
+
+def accuracies(found: Sequence[Held]) -> dict[tuple[Setting, str], float]:
+    """The error of each method's table over that of maximum likelihood, from the same surveys."""
+    errors = {
+        (one.setting, one.question.removeprefix("error of ")): one.value
+        for one in found
+        if one.question.startswith("error of ")
+    }
+    return {
+        (setting, method): error / errors[setting, METHODS[3]]
+        for (setting, method), error in errors.items()
+        if method != METHODS[3]
+    }
+
+
+def draw(found: Sequence[Held], folder: Path) -> None:
+    """Figure 7, a map of how often intervals hold the truth, and figure 8, how far tables are from it."""
+    _map(found, folder / "figure-7.png")
+    _contest(found, folder / "figure-8.png")
+
+
+def _map(found: Sequence[Held], path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    sizes = sorted({one.n for one in found})
+    rows = list(dict.fromkeys((one.kind, one.epsilon) for one in found))
+    columns = [(question, order, n) for question in TABLES for order in ORDERS for n in sizes]
+    columns += [(question, 2, n) for question in JOINT for n in sizes]
+    values = np.full((len(rows), len(columns)), np.nan)
+    for one in found:
+        place = (one.question, one.order, one.n)
+        if place in columns and one.judged:
+            values[rows.index((one.kind, one.epsilon)), columns.index(place)] = 100 * one.value
+    figure, axis = plt.subplots(figsize=(4 + 0.2 * len(columns), 2.6 + 0.26 * len(rows)), layout="constrained")
+    picture = axis.imshow(values, cmap="PuOr", vmin=90, vmax=100, aspect="auto")
+    axis.plot(*np.argwhere(np.isnan(values)).T[::-1], "x", color="0.6", ms=4)
+    axis.set_yticks(range(len(rows)), [f"{kind}, epsilon {epsilon:g}" for kind, epsilon in rows], fontsize=7)
+    axis.set_xticks(
+        range(len(columns)), [f"{order}, {n // 1_000}k" for _, order, n in columns], rotation=90, fontsize=6
+    )
+    starts = [k for k, (question, _, _) in enumerate(columns) if k == 0 or columns[k - 1][0] != question]
+    for start, end in zip(starts, [*starts[1:], len(columns)], strict=True):
+        axis.axvline(start - 0.5, color="black", lw=0.8)
+        axis.text((start + end - 1) / 2, -0.8, columns[start][0], ha="center", va="bottom", fontsize=8, rotation=90)
+    for k in range(1, len(rows)):
+        if rows[k][0] != rows[k - 1][0]:
+            axis.axhline(k - 0.5, color="black", lw=0.8)
+    axis.set_xlabel(
+        "features, respondents; the first six are tables by each method, the others joint answers", fontsize=8
+    )
+    figure.colorbar(picture, ax=axis, label="% that hold the truth", pad=0.01)
+    surveys = found[0].surveys
+    figure.suptitle(
+        f"95 % intervals as printed, {surveys} surveys of each setting. White is 95 %; a cross means that most were "
+        "not given, for want of reports, or not asked for",
+        fontsize=10,
+    )
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
+
+
+def _contest(found: Sequence[Held], path: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    ratios = accuracies(found)
+    sizes = sorted({one.n for one in found})
+    epsilons = sorted({one.epsilon for one in found})
+    figure, axes = plt.subplots(1, len(KINDS), figsize=(13, 3.4), layout="constrained", sharey=True)
+    looks = {"unbiased": ("0.6", ":", "^"), "consistent": ("0.35", "--", "s"), "feasible": ("black", "-", "o")}
+    for axis, kind in zip(axes, KINDS, strict=True):
+        for (method, (colour, line, mark)), n in product(looks.items(), sizes):
+            heights = [ratios[Setting(kind, epsilon, n, ORDERS[-1]), method] for epsilon in epsilons]
+            filled = colour if n == sizes[-1] else "white"
+            label = f"{method}, N = {n:,}"
+            axis.plot(epsilons, heights, line, color=colour, marker=mark, mfc=filled, ms=5, label=label)
+        axis.axhline(1, color="0.8", lw=0.8, zorder=0)
+        axis.set(xscale="log", yscale="log", xlabel="epsilon of each feature", title=kind)
+        axis.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+        axis.minorticks_off()
+        axis.set_yticks([1, 1.5, 2, 3, 5], ["1", "1.5", "2", "3", "5"])
+    axes[0].set_ylabel("error over that of\nmaximum likelihood")
+    axes[-1].legend(fontsize=7, frameon=False)
+    figure.suptitle(
+        "Root mean square error of tables of three features, over that of expectation maximization run to its end "
+        "on the same reports: feasible tables are as good",
+        fontsize=10,
+    )
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
