@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
+from deniable.coverage import shares_for as loosely
 from deniable.groups import Group, judge
 from deniable.intervals import OneColumn, limits
 from deniable.simulate import patterns, shown_patterns
@@ -107,10 +108,7 @@ def shares_for(levels: Sequence[int], answers: str) -> Any:
         for value in range(min(levels)):
             table[(value,) * len(levels)] = 1 / (value + 1)
         return table / table.sum()
-    first = [1 / np.arange(1, m + 1) for m in levels]
-    last = [np.arange(1, m + 1)[::-1] ** -0.3 for m in levels]
-    tables = [reduce(np.multiply.outer, [v / v.sum() for v in each]) for each in (first, last)]
-    return 0.6 * tables[0] + 0.4 * tables[1]
+    return loosely(levels)
 
 
 def simulated(plan: dn.Plan, people: Any, rng: np.random.Generator) -> Any:
