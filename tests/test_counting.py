@@ -129,6 +129,14 @@ def test_whole_patterns_are_those_of_brute_force(names: tuple[str, ...]) -> None
         assert counts.shown("flag", "grr", "sue", "arm") is None
 
 
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_a_feature_shows_one_value_or_bits(plan: dn.Plan) -> None:
+    """What the protocol says of its bits is how they are laid out in reports."""
+    for (_, protocol), columns in zip(plan, jobs.layout(plan), strict=True):
+        one = protocol.columns == 1 or isinstance(columns[0], jobs.ValueColumn)
+        assert protocol.several != one
+
+
 def test_whole_patterns_add_and_are_saved(tmp_path: Path) -> None:
     names = ("hash", "sue")
     reports = some_reports(MIXED, 300)

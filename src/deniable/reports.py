@@ -50,7 +50,8 @@ class Reports:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Reports of {len(self):,} respondents, {report_bytes(self.plan)} bytes each, by {self.plan!r}>"
+        size = report_bytes(self.plan)
+        return f"<Reports of {len(self):,} respondents, {size} byte{'s' * (size != 1)} each, by {self.plan!r}>"
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table.__arrow_c_stream__(requested_schema)
