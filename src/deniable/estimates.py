@@ -20,7 +20,7 @@ from deniable.answers import Answer, Association, Independence, JointAnswer, eff
 from deniable.counts import Counts
 from deniable.cumulants import Cumulants
 from deniable.errors import EstimateError
-from deniable.feasible import Equality, ProperTable, proper_table, seen_in_counts, seen_in_patterns
+from deniable.feasible import Equality, ProperTable, margin_shares, proper_table, seen_in_counts, seen_in_patterns
 from deniable.groups import (
     SLACK,
     SUBJECTS,
@@ -613,10 +613,11 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     est = Estimate(features, (Group(counts.n, axes, invert(axes, array)),), method)
     if method != "feasible":
         return est
-    seen = seen_in_counts(counts.n, plain, invert(plain, array))
-    if (shown := counts.shown(*names)) is not None:
-        seen = seen_in_patterns(counts.n, shown / counts.n, [counts.plan[name] for name in names], seen.shares)
-    return _fitted(est, proper_table(seen))
+    unbiased = invert(plain, array)
+    if (shown := counts.shown(*names)) is None:
+        return _fitted(est, proper_table(seen_in_counts(counts.n, plain, unbiased)))
+    protocols, shares = [counts.plan[name] for name in names], margin_shares(plain, unbiased)
+    return _fitted(est, proper_table(seen_in_patterns(counts.n, shown / counts.n, protocols, shares)))
 
 
 def _fitted(est: Estimate, table: ProperTable) -> Estimate:

@@ -15,7 +15,6 @@ is for each answer (`scores`), which is more where several bits may be set.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -32,35 +31,26 @@ MOST_CELLS = 10_000
 ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
 SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
 EXACT = 1e-9  # shares: what is known must hold to this
+ROUNDING = 1e-12  # of what the reports say of a cell, on average, is taken to be said of every cell
 
 Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What a report says of one feature: an unbiased number for each answer, after any whose mean is zero."""
+    """What a report says of one feature: some numbers z, of which the first may have the mean zero for every answer.
 
+    They are scaled and turned so that E[z z'] = 1 at the feature's own shares: products of many features could not be
+    told from zero otherwise, where epsilons are small.
+    """
+
+    means: Array  # E[z | answer], (entries, answers)
     seconds: Array  # E[z z' | answer], (entries, entries, answers)
 
     @property
-    def answers(self) -> int:
-        """How many answers the feature has."""
-        return int(self.seconds.shape[2])
-
-    @property
     def zeros(self) -> int:
-        """How many entries have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
-        return len(self.seconds) - self.answers
-
-    @property
-    def own(self) -> slice:
-        """Which entries are those of the answers: the last."""
-        return slice(self.zeros, None)
-
-    @cached_property
-    def means(self) -> Array:
-        """E[z | answer], (entries, answers)."""
-        return np.eye(len(self.seconds))[:, self.own]
+        """How many have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
+        return len(self.means) - int(self.means.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,32 +61,45 @@ class Seen:
     sides: tuple[Side, ...]
     z: Array
 
-    @cached_property
-    def shares(self) -> list[Array]:
-        """The shares of each feature's answers, made proper."""
-        found = []
-        for k, side in enumerate(self.sides):
-            margin = self.z.sum(axis=tuple(j for j in range(self.z.ndim) if j != k))[side.own]
-            positive = np.maximum(margin, 0)
-            found.append(positive / positive.sum() if positive.any() else np.full(len(margin), 1 / len(margin)))
-        return found
-
 
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
     """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
     bases = [_basis(axis) for axis in axes]
-    sides = []
-    for axis, basis in zip(axes, bases, strict=True):
-        over_truth = np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis)
-        sides.append(Side(over_truth @ margins(axis.m)))
-    return Seen(n, tuple(sides), along(unbiased / n, bases))
+    seconds = [
+        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.m)
+        for axis, basis in zip(axes, bases, strict=True)
+    ]
+    return _turned(n, seconds, along(unbiased / n, bases), margin_shares(axes, unbiased))
 
 
 def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares: Sequence[Array]) -> Seen:
     """What whole patterns say, shown by these shares of reports, if answers have about these shares in each feature."""
     scores = [score(protocol, _everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
     z = along(shown, [one.estimates(protocol).T for one, protocol in zip(scores, protocols, strict=True)])
-    return Seen(n, tuple(Side(one.seconds) for one in scores), z)
+    return _turned(n, [one.seconds for one in scores], z, shares)
+
+
+def margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
+    """The shares of each feature's answers, made proper."""
+    parts = []
+    for k, axis in enumerate(axes):
+        margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
+        positive = np.maximum(answer_rows(axis.m) @ margin, 0)
+        parts.append(positive / positive.sum() if positive.any() else np.full(len(positive), 1 / len(positive)))
+    return parts
+
+
+def _turned(n: int, seconds: Sequence[Array], z: Array, shares: Sequence[Array]) -> Seen:
+    """From unbiased numbers for each answer, those whose mean is zero before them, to `Side`s at these shares."""
+    inverses = []
+    for own, moments in zip(shares, seconds, strict=True):
+        root = _root(moments @ _everywhere(n, own))
+        inverses.append(_solved(root, np.eye(len(root))))
+    sides = tuple(
+        Side(inverse[:, -moments.shape[2] :], np.einsum("ai,ijs,bj->abs", inverse, moments, inverse, optimize=True))
+        for inverse, moments in zip(inverses, seconds, strict=True)
+    )
+    return Seen(n, sides, along(z, inverses))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +135,7 @@ class ProperTable:
 
 def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable:
     """The proper table closest to what was seen, of those for which the equalities hold."""
-    levels = [side.answers for side in seen.sides]
+    levels = [side.means.shape[1] for side in seen.sides]
     cells = prod(levels)
     _check_size(cells, seen.z.size)
     A, a = _equations(cells, equalities)
@@ -175,35 +178,35 @@ def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
 def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
     """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares.
 
-    Entries are cells c, and others d whose mean is zero whatever the table is. So H is the inverse of what is left of
-    the moments of c once d is taken into account, and b is H times what is left of c itself.
+    Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c and
+    of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
     """
     moments = moment_matrix(_everywhere(seen.n, shares), [side.seconds for side in seen.sides])
     places = np.arange(seen.z.size).reshape(seen.z.shape)
-    c = places[tuple(side.own for side in seen.sides)].reshape(-1)
+    c = places[tuple(slice(side.zeros, None) for side in seen.sides)].reshape(-1)
     d = np.setdiff1d(places, c)
     line = seen.z.reshape(-1)
     left, values = moments, line
     if len(d):
         left, values = moments[np.ix_(c, c)], line[c]
-        root = _root(moments[np.ix_(d, d)])
-        known = _solved(root, np.column_stack([moments[np.ix_(d, c)], line[d]]))
+        known = _solved(_root(moments[np.ix_(d, d)]), np.column_stack([moments[np.ix_(d, c)], line[d]]))
         left -= known[:, :-1].T @ known[:, :-1]
         values = values - known[:, :-1].T @ known[:, -1]
-    inverse = _solved(_root(left), np.eye(len(c)))
-    return inverse.T @ inverse, inverse.T @ (inverse @ values)
+    up = flat([side.means[side.zeros :] for side in seen.sides])
+    both = _solved(_root(left), np.column_stack([up, values]))
+    return _definite(both[:, :-1].T @ both[:, :-1]), both[:, :-1].T @ both[:, -1]
 
 
 def _at_independence(seen: Seen) -> tuple[Array, Array]:
-    """The same at the table of independent answers, each with its own shares, where it is a product over features."""
-    curvatures, weights = [], []
-    for side, own in zip(seen.sides, seen.shares, strict=True):
-        root = _root(moment_matrix(_everywhere(seen.n, own), [side.seconds]))
-        inverse = _solved(root, np.eye(len(root)))
-        up = inverse @ side.means
-        curvatures.append(up.T @ up)
-        weights.append(up.T @ inverse)
-    return flat(curvatures), along(seen.z, weights).reshape(-1)
+    """The same at independent answers with their own shares, where all moments are 1."""
+    weights = [side.means.T for side in seen.sides]
+    return _definite(flat([w @ w.T for w in weights])), along(seen.z, weights).reshape(-1)
+
+
+def _definite(matrix: Array) -> Array:
+    """A matrix that rounding does not make singular, however little the reports say."""
+    matrix[np.diag_indices(len(matrix))] += ROUNDING * np.trace(matrix) / len(matrix)
+    return matrix
 
 
 def _everywhere(n: int, shares: Array) -> Array:
