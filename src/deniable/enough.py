@@ -5,7 +5,7 @@ shares are put in their place, and the least N is looked for at which the same r
 good as the shares are known; where one cannot be told from zero, "very roughly" is said.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import floor, log10, pi, sqrt
@@ -45,14 +45,14 @@ class Needed:
         return f"{'very roughly' if self.rough else 'about'} {self.reports:,.0f}"
 
 
-def for_table(est: Estimate) -> Needed:
-    """For the intervals of all rows of `est.table()`."""
-    return _for_estimate(est, lambda more: more.table())
+def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
+    """For the intervals of these cells."""
+    return _for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells))
 
 
 def for_conditional(est: Estimate, what: str, given: str) -> Needed:
     """For the intervals of all rows of `est.conditional(what, given=given)`."""
-    return _for_estimate(est, lambda more: more.conditional(what, given=given))
+    return _for_estimate(est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any())
 
 
 def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
@@ -71,15 +71,14 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
     return found
 
 
-def _for_estimate(est: Estimate, ask: Callable[[Estimate], Any]) -> Needed:
+def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
     (before,) = est.groups
     if not isinstance(before, Group):
         raise TypeError(f"only estimates straight from counts can be asked; found {est!r}")
     group, unclear = likely(before)
 
     def enough(times: float, places: Places) -> Bools:
-        more = ask(replace(est, groups=(scaled(group, times),)))
-        return np.full(len(places), not np.isnan(more["low"].to_numpy()).any())
+        return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
 
     return _needed(est.n, least_steps(enough, 1), unclear)[0]
 
@@ -111,9 +110,15 @@ def likely(group: Group) -> tuple[Group, Bools]:
 
 
 def _shares(group: Group) -> tuple[Array, Array]:
-    """The estimated share of each cell, of many groups in the first axis, and its variance were answers even."""
+    """The estimated share of each cell, of many groups in the first axis, and its variance were answers even.
+
+    Then all answers to a choice are alike, and one stands for all.
+    """
     rows = [answer_rows(axis.m) for axis in group.axes]
-    return along(group.truth, rows) / group.n, group.even(rows, population=True).variance / group.n**2
+    shares = along(group.truth, rows) / group.n
+    one_of_each = [matrix[:1] if axis.m > 1 else matrix for axis, matrix in zip(group.axes, rows, strict=True)]
+    variance = group.even(one_of_each, population=True).variance / group.n**2
+    return shares, np.broadcast_to(variance, shares.shape[1:])
 
 
 def _kept(apart: Array, noise: Array) -> Array:

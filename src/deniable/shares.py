@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from math import ceil, isnan
+from typing import Any
+
+import numpy as np
 
 from deniable.counts import Counts
-from deniable.enough import for_table
-from deniable.estimates import estimate
+from deniable.enough import for_cells
+from deniable.estimates import Estimate, estimate
 from deniable.exhibits import Chart, Unanswered, highest_and_lowest, most_common, shares_chart
 from deniable.plan import Plan
 from deniable.schema import Choice, Feature, Flag
@@ -53,29 +56,38 @@ def _blocks(heading: str, flags: Sequence[Feature]) -> Iterator[tuple[str, tuple
 def _of_choice(counts: Counts, name: str, heading: str, features: Sequence[Feature], level: float) -> Single:
     feature = features[0]
     est = estimate(counts, [feature.name]).about("population")
-    rows = est.table(level=level).to_pylist()
-    missing = [row for row in rows if isnan(row["low"])]
+    answers, note = list(feature.answers), ""
+    if len(answers) > ANSWERS:
+        order = np.argsort(-est.mean[1:], kind="stable")[:ANSWERS]
+        answers, note = [answers[k] for k in order], f"The {ANSWERS} most common of {feature.levels:,} answers. "
+    cells = [{feature.name: answer} for answer in answers]
+    shares = [(str(answer), _row(est, cell, level)) for answer, cell in zip(answers, cells, strict=True)]
+    missing = sum(isnan(row["low"]) for _, row in shares)
     unanswered = []
     if missing:
-        what = f"{len(missing)} of {len(rows)} answers" if len(missing) < len(rows) else "all answers"
-        unanswered.append(Unanswered(feature.name, what, for_table(est)))
-    note = ""
-    if len(rows) > ANSWERS:
-        rows = sorted(rows, key=lambda row: (isnan(row["low"]), -row["proportion"]))[:ANSWERS]
-        note = f"The {ANSWERS} most common of {feature.levels:,} answers. "
-    shares = [(str(row[feature.name]), row) for row in rows]
+        what = f"{missing} of {len(shares)} answers" if missing < len(shares) else "all answers"
+        unanswered.append(
+            Unanswered(feature.name, what, for_cells(est, cells if not note else cells[-1:]))
+        )  # the rarest shown takes most
     chart = shares_chart(name, heading, shares, note + most_common(shares), "answer", level)
     return chart, [feature.name], unanswered
+
+
+def _row(est: Estimate, cell: dict[str, Any], level: float) -> dict[str, Any]:
+    """The row of `table()` of one cell, which need not wait for the others."""
+    answer = est.cell(cell)
+    low, high = answer.confidence_interval(level)
+    return {"proportion": answer.value, "low": low, "high": high}
 
 
 def _of_flags(counts: Counts, name: str, heading: str, features: Sequence[Feature], level: float) -> Single:
     shares, unanswered = [], []
     for feature in features:
         est = estimate(counts, [feature.name]).about("population")
-        row = est.table(level=level).to_pylist()[1]
+        row = _row(est, {feature.name: True}, level)
         shares.append((short_name(feature), row))
         if isnan(row["low"]):
-            unanswered.append(Unanswered(feature.name, "share of yes", for_table(est)))
+            unanswered.append(Unanswered(feature.name, "share of yes", for_cells(est, [{feature.name: True}])))
     shares.sort(key=lambda share: (isnan(share[1]["low"]), -share[1]["proportion"]))
     what = "Shares that say yes" if len(features) > 1 else "The share that says yes"
     chart = shares_chart(name, heading, shares, f"{what}. {highest_and_lowest(shares)}", "yes to", level)
