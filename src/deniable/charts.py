@@ -18,10 +18,10 @@ from deniable.letters import printable, shortened, width, wrapped
 
 WIDTH = 520  # of every chart, in points; the page makes them as wide as there is room
 SIZE = 12.5  # of letters
-LETTER = 0.54 * SIZE  # of the usual letter: fonts differ
+LETTER = 0.6 * SIZE  # as wide as a letter usually is in a wide font
 LINE = 15  # from one line of a label to the next
-VALUES = 128  # for the numbers at the right
-LABELS = (70, 190)  # least and most for the labels at the left
+LABELS = (60, 200)  # least and most room for the labels at the left
+NUMBERS = (11, 5.9)  # size of the numbers at the right, and the room for each of their letters
 
 COLOURS = {  # stand-ins, and the variables of the style sheet that replace them
     "#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--mark", "#050505": "--bar",
@@ -50,13 +50,31 @@ class Row:
         """Whether there is an interval to draw."""
         return not self.heading and not isnan(self.low)
 
+    @property
+    def whole(self) -> str:
+        """The label in one line."""
+        return f"{self.label} {self.under}".rstrip()
+
+    @property
+    def width(self) -> int:
+        """Of the label, in one line if it fits."""
+        one = width(self.whole)
+        return one if LETTER * one + 10 <= LABELS[1] else max(width(self.label), width(self.under))
+
+    def lines(self, most: int) -> list[str]:
+        """The label in one or two lines that are no wider."""
+        if self.heading:
+            return [shortened(self.label, int(WIDTH / LETTER))]
+        if self.under and width(self.whole) > most:
+            return [shortened(text, most) for text in (self.label, self.under)]
+        return wrapped(self.whole, most)
+
 
 def intervals(rows: Sequence[Row], *, name: str, title: str, about: str, percent: bool = True) -> str:
     """Rows of values with their intervals, labels at the left and numbers at the right."""
-    widths = [max(width(row.label), width(row.under)) * LETTER for row in rows if not row.heading]
-    left = min(max(LABELS[0], *widths) + 10, LABELS[1])
-    right = WIDTH - VALUES
-    labels = [_lines(row, int((left - 10) / LETTER)) for row in rows]
+    left = min(max([LABELS[0], *(LETTER * row.width + 10 for row in rows if not row.heading)]), LABELS[1])
+    right = WIDTH - 12 - NUMBERS[1] * max(len(row.shown if row.enough else NOT_ENOUGH) for row in rows)
+    labels = [row.lines(int((left - 10) / LETTER)) for row in rows]
     heights = [LINE * len(lines) + (11 if row.heading else 9) for row, lines in zip(rows, labels, strict=True)]
     low, high, ticks = scale(rows, percent=percent)
     top = sum(heights)
@@ -74,29 +92,22 @@ def intervals(rows: Sequence[Row], *, name: str, title: str, about: str, percent
             _label(axis, 0 if row.heading else left - 10, middle - 3 * row.heading, lines, heading=row.heading)
             if row.enough:
                 _interval(axis, [place(x) for x in (min(max(0, low), high), row.low, row.value, row.high)], middle, row)
-                _text(axis, right + 10, middle, row.shown, SOFT if row.faint else INK, "left", size=11)
+                _text(axis, right + 10, middle, row.shown, SOFT if row.faint else INK, "left", size=NUMBERS[0])
             elif not row.heading:
-                _text(axis, right + 10, middle, NOT_ENOUGH, SOFT, "left", size=11)
+                _text(axis, right + 10, middle, NOT_ENOUGH, SOFT, "left", size=NUMBERS[0])
             y -= height
         return _svg(figure, name, title, about)
 
 
-def _lines(row: Row, most: int) -> list[str]:
-    """A row's label in lines."""
-    if row.heading:
-        return [shortened(row.label, int(WIDTH / LETTER))]
-    return [shortened(text, most) for text in (row.label, row.under)] if row.under else wrapped(row.label, most)
-
-
 def _interval(axis: Any, places: Sequence[float], y: float, row: Row) -> None:
-    """A pale bar up to the value, its interval over it, and the value as a dot."""
+    """A pale bar up to the value, its interval over it, and a stroke at the value."""
     from matplotlib.patches import Rectangle
 
     zero, low, value, high = places
     colour = SOFT if row.faint else AGAINST if row.value < 0 else MARK
     axis.add_patch(Rectangle((min(zero, value), y - 5.5), abs(value - zero), 11, color=BAR, lw=0))
-    axis.plot([low, high], [y, y], color=colour, lw=2.6, solid_capstyle="butt")
-    axis.plot([value], [y], "o", color=colour, ms=6.5, mec=PAPER, mew=1.2)
+    axis.plot([low, high], [y, y], color=colour, lw=4, solid_capstyle="butt")
+    axis.plot([value, value], [y - 5.5, y + 5.5], color=INK, lw=1.4, solid_capstyle="butt")
 
 
 def heat_map(
@@ -127,7 +138,7 @@ def heat_map(
                 if effect is None:
                     cell.set(facecolor="none", edgecolor=LINES, linewidth=1)
                 axis.add_patch(cell)
-                if effect is not None:
+                if effect:
                     hue = AGAINST if effect < 0 else MARK
                     axis.add_patch(
                         Rectangle(

@@ -14,6 +14,8 @@ from deniable.charts import NOT_ENOUGH, Row
 from deniable.enough import Needed
 from deniable.letters import isolated
 
+SEE_TABLE = "The table below has the numbers."
+
 Share = tuple[str, dict[str, Any]]  # a label, and a row of `table()` or `conditional()`
 
 
@@ -63,7 +65,7 @@ def shares_chart(name: str, heading: str, shares: Sequence[Share], caption: str,
     """Shares as a chart with its table, whose first column is headed by `what` they are of."""
     digits = digits_for(row for _, row in shares)
     rows = [row_of(label, row, digits) for label, row in shares]
-    svg = charts.intervals(rows, name=name, title=heading, about=f"{caption} The table below has the numbers.")
+    svg = charts.intervals(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
     table = Table(
         f"{heading}: shares of the population with {100 * level:.10g} % intervals",
         (what, "share", "from", "to"),

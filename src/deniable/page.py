@@ -127,7 +127,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         public=public_names(plan),
         singles=tuple(chart for chart, _, _ in single),
         left_out=tuple(name for name in plan.schema.names if name not in shown),
-        ranked=ranked(pairs) if pairs else None,
+        ranked=ranked(pairs),
         square=square(plan, pairs) if len(pairs) > 1 else None,
         conditionals=tuple(chart for chart, _ in within),
         sure=tuple(in_words(pair) for pair in sure[:3]),
@@ -188,25 +188,28 @@ def _asked(plan: Plan) -> Table:
 
 
 def _promise(plan: Plan) -> Table:
-    """What beliefs can become, for questions of each strength of protection and for the whole report."""
-    kinds: dict[Fraction, list[str]] = {}
+    """What beliefs can become: who sees one answer, those questions together of which the same is said, or all."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
     for question in plan.schema.questions:
         if promise := of_question(plan, question):
-            kinds.setdefault(promise.ratio, []).append(question)
-    whole = of_report(plan)
-    rows = []
-    for ratio, names in kinds.items():
-        label = ", ".join(isolated(shortened(name, 40)) for name in names[:3]) + (
-            f" and {len(names) - 3} more" if len(names) > 3 else ""
-        )
-        rows.append((f"the answer to {label}" + (", each" if len(names) > 1 else ""), Promise(ratio)))
-    rows.append(("the whole report", whole))
+            kinds.setdefault(_beliefs(promise), []).append(question)
+    rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
+    rows.append(("the whole report", *_beliefs(of_report(plan))))
     head = ("who sees", *(f"{belief.numerator} in {belief.denominator}" for belief in BELIEFS))
-    return Table(
-        "Somebody who beforehand believed in an answer this much can afterwards believe in it at most",
-        head,
-        tuple((label, *(promise.at_most(belief) for belief in BELIEFS)) for label, promise in rows),
-    )
+    caption = "Somebody who beforehand believed in an answer this much can afterwards believe in it at most"
+    return Table(caption, head, tuple(rows))
+
+
+def _beliefs(promise: Promise) -> tuple[str, ...]:
+    return tuple(promise.at_most(belief) for belief in BELIEFS)
+
+
+def _which(names: Sequence[str], kinds: int) -> str:
+    if kinds == 1 and len(names) > 1:
+        return "any one question"
+    named = ", ".join(isolated(shortened(name, 40)) for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{named}{more}{', each' if len(names) > 1 else ''}"
 
 
 def _protocols(plan: Plan) -> Table:

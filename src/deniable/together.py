@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isnan, nan
+from math import isnan
 from typing import Any
 
 from deniable import charts
@@ -11,7 +11,18 @@ from deniable.charts import NOT_ENOUGH, Row
 from deniable.counts import Counts
 from deniable.enough import for_conditional, for_pairs
 from deniable.estimates import estimate
-from deniable.exhibits import Cell, Chart, Number, Table, Unanswered, digits_for, highest_and_lowest, numbers_of, row_of
+from deniable.exhibits import (
+    SEE_TABLE,
+    Cell,
+    Chart,
+    Number,
+    Table,
+    Unanswered,
+    digits_for,
+    highest_and_lowest,
+    numbers_of,
+    row_of,
+)
 from deniable.letters import isolated
 from deniable.plan import Plan
 from deniable.protocols import Public
@@ -44,6 +55,11 @@ class Pair:
         return self.first, self.second
 
     @property
+    def numbers(self) -> tuple[float, float, float]:
+        """The strength and its interval."""
+        return self.effect, self.low, self.high
+
+    @property
     def label(self) -> str:
         """Its features."""
         return f"{isolated(self.first)} × {isolated(self.second)}"
@@ -70,37 +86,26 @@ def narrow(counts: Counts) -> tuple[Counts | None, list[str]]:
     return Counts(counts.plan, {pair: counts.array(*pair) for pair in combinations(names, 2)}), wide
 
 
-def ranked(pairs: Sequence[Pair]) -> Chart:
-    """The pairs that most surely go together."""
-    top = pairs[:RANKED]
+def ranked(pairs: Sequence[Pair]) -> Chart | None:
+    """The pairs that most surely go together, of those with enough reports; None if there are none."""
+    known = [pair for pair in pairs if pair.enough]
+    if not known:
+        return None
+    top, sure = known[:RANKED], sum(pair.sure for pair in known)
     rows = [
-        Row(
-            f"{isolated(pair.first)} ×",
-            pair.second,
-            pair.effect,
-            pair.low if pair.enough else nan,
-            pair.high,
-            _effect(pair),
-            faint=not pair.sure,
-        )
-        for pair in top
+        Row(f"{isolated(pair.first)} ×", pair.second, *pair.numbers, _effect(pair), faint=not pair.sure) for pair in top
     ]
-    sure = sum(pair.sure for pair in top)
     caption = "None of these pairs can be told from chance."
     if sure:
-        caption = (
-            f"{sure} of the {len(top)} pairs shown go together; at most about {100 * SURE:.0f} % of such are chance."
-        )
+        caption = f"{sure:,} of {len(known):,} pairs go together; at most about {100 * SURE:.0f} % of such are chance."
     if 0 < sure < len(top):
         caption += " Those in grey may be chance."
-    svg = charts.intervals(
-        rows,
-        name="ranked",
-        title="The surest associations",
-        about=f"{caption} The table below has the numbers.",
-        percent=False,
-    )
-    return Chart("ranked", "The surest associations", caption, svg, _pair_table("The surest associations", top))
+    if len(top) < len(known):
+        caption += f" The first {len(top)} are shown."
+    heading = "The surest associations"
+    about = f"{caption} {SEE_TABLE}"
+    svg = charts.intervals(rows, name="ranked", title=heading, about=about, percent=False)
+    return Chart("ranked", heading, caption, svg, _pair_table(heading, top))
 
 
 def square(plan: Plan, pairs: Sequence[Pair]) -> Chart:
@@ -129,9 +134,7 @@ def square(plan: Plan, pairs: Sequence[Pair]) -> Chart:
         )
     )
     heading = "Every pair of questions"
-    svg = charts.heat_map(
-        names, effects, name="square", title=heading, about=f"{caption} The table below has the numbers."
-    )
+    svg = charts.heat_map(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
     return Chart("square", heading, caption, svg, _pair_table(heading, some), note)
 
 
@@ -140,7 +143,7 @@ def _pair_table(caption: str, pairs: Sequence[Pair]) -> Table:
     for pair in pairs:
         numbers: tuple[Cell, ...] = (NOT_ENOUGH, "", "")
         if pair.enough:
-            numbers = tuple(Number(_signed(x), x) for x in (pair.effect, pair.low, pair.high))
+            numbers = tuple(Number(_signed(x), x) for x in pair.numbers)
         rows.append((pair.label, pair.measure, *numbers, Number(_rate(pair.fdr), pair.fdr) if pair.enough else ""))
     return Table(caption, ("pair", "measure", "strength", "from", "to", "chance"), tuple(rows), words=2)
 
@@ -196,7 +199,7 @@ def _conditional(
         ),
         words=2,
     )
-    svg = charts.intervals(lines, name=name, title=heading, about=f"{caption} The table below has the numbers.")
+    svg = charts.intervals(lines, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
     unanswered = []
     if any(isnan(row["low"]) for row in rows):
         count = sum(isnan(row["low"]) for row in rows)
@@ -214,7 +217,7 @@ def missing_pairs(counts: Counts, pairs: Sequence[Pair]) -> list[Unanswered]:
 
 def in_words(pair: Pair) -> str:
     """A pair with its strength."""
-    return f"{isolated(pair.first)} and {isolated(pair.second)} ({pair.measure} {_effect(pair)})"
+    return f"{isolated(pair.first)} and {isolated(pair.second)}: {pair.measure} {_effect(pair)}"
 
 
 def _answer(feature: Feature, answer: Any) -> str:
