@@ -116,6 +116,22 @@ def test_likely_shares_are_shares_and_the_estimate_where_it_is_good() -> None:
     assert unclear.all()
 
 
+def test_likely_shares_are_nearer_to_the_truth_where_noise_rules() -> None:
+    """Than the estimates, and than these cut to what shares can be."""
+    plan = dn.Plan(SCHEMA, epsilon=3.0)
+    rng = np.random.default_rng(6)
+    shares = TRUTH.shares.sum(axis=(0, 1, 2))
+    errors = []
+    for _ in range(40):
+        (group,) = dn.estimate(simulated(TRUTH, plan, rng, n=300), ["d"]).groups
+        cut = np.maximum(group.truth[1:], 0)
+        near = enough.likely(group)[0]
+        guesses = (near.truth[1:] / 300, cut / cut.sum(), group.truth[1:] / 300)
+        errors.append([((guess - shares) ** 2).sum() for guess in guesses])
+    likely, cut, raw = np.mean(errors, axis=0)
+    assert likely < 0.5 * cut < 0.5 * raw
+
+
 def test_an_estimate_that_was_conditioned_is_refused() -> None:
     counts = simulated(TRUTH, dn.Plan(SCHEMA, epsilon=6.0), np.random.default_rng(5), n=1000)
     known = dn.estimate(counts, ["c"]).given({"c": {"x": 0.5}})

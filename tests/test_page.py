@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from deniable.cli import main
 from deniable.draws import seeded
 from deniable.page import write_page
 from deniable.reports import randomize_codes
+from deniable.together import Pair, ranked
 from tests.situations import PLANS
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -406,6 +407,21 @@ def test_a_heat_map_is_as_deep_as_the_pair_is_strong(root: Element, counts: dn.C
     assert min(expected) < 0  # smokers drink less here
 
 
+def test_a_pair_is_sure_by_the_rate_of_false_discoveries() -> None:
+    """One in twenty of very many pairs has p below 0.05 by chance alone."""
+    pair = Pair("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
+    assert pair.enough
+    assert not pair.sure
+    assert replace(pair, fdr=0.04).sure
+    assert not replace(pair, fdr=0.04, low=np.nan).sure
+    chart = ranked([replace(pair, fdr=0.04), pair])
+    assert chart is not None
+    assert chart.caption.startswith("1 of 2 pairs go together")
+    shown = [text.attributes["style"] for text in read(chart.svg).all("text") if "0.10" in text.text]
+    assert [re.findall(r"--\w+", style) for style in shown] == [["--ink"], ["--soft"]]
+    assert ranked([replace(pair, low=np.nan)]) is None
+
+
 def test_few_reports_give_words_and_no_numbers() -> None:
     counts = survey(30, epsilon=3.0)
     root = read(page.page(counts))
@@ -413,6 +429,11 @@ def test_few_reports_give_words_and_no_numbers() -> None:
         for row in figure.all("tbody")[0].all("tr"):
             assert len(row.all("data")) in (3, 4) or "not enough reports" in row.text
             assert not row.all("data") or "not enough reports" not in row.text
+    for row in dn.associations(counts).to_pylist():
+        if np.isnan(row["low"]) or np.isnan(row["fdr"]):
+            label = f"{row['first']} × {row['second']}"
+            every = rows_of(figure_of(root, "Every pair of questions"))
+            assert every[label, row["measure"], "not enough reports", "", "", ""] == []
     est = dn.estimate(counts, ["age"]).about("population")
     assert np.isnan(est.table()["low"].to_numpy()).all()
     assert set(rows_of(figure_of(root, "age"))) == {

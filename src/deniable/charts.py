@@ -25,9 +25,9 @@ NUMBERS = (11, 5.9)  # size of the numbers at the right, and the room for each o
 
 COLOURS = {  # stand-ins, and the variables of the style sheet that replace them
     "#010101": "--ink", "#020202": "--soft", "#030303": "--line", "#040404": "--mark", "#050505": "--bar",
-    "#060606": "--against", "#070707": "--paper", "#080808": "--cell",
+    "#060606": "--against", "#070707": "--cell",
 }  # fmt: skip
-INK, SOFT, LINES, MARK, BAR, AGAINST, PAPER, CELL = COLOURS
+INK, SOFT, LINES, MARK, BAR, AGAINST, CELL = COLOURS
 
 NOT_ENOUGH = "not enough reports"
 
@@ -216,7 +216,6 @@ def _figure(height: float) -> Iterator[tuple[Any, Any]]:
 
     settings: Any = {
         "svg.fonttype": "none",
-        "svg.hashsalt": "deniable",
         "text.parse_math": False,
         "path.simplify": False,
     }
@@ -254,38 +253,32 @@ def _svg(figure: Any, name: str, title: str, about: str) -> str:
     svg = ElementTree.Element("svg", {"viewBox": drawn.get("viewBox", ""), **words})
     for tag, text in (("title", title), ("desc", about)):
         ElementTree.SubElement(svg, tag, {"id": words["aria-labelledby"].split()[tag == "desc"]}).text = printable(text)
-    svg.extend(_kept(drawn, f"{name}-"))
+    svg.extend(_drawn(drawn))
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def _kept(element: Any, prefix: str) -> Iterator[Any]:
-    """What is to be seen of the elements in this one, without groups around them, their ids made the page's own."""
+def _drawn(element: Any) -> Iterator[Any]:
+    """The shapes and the text in an element, without the groups around them and what they would be called."""
     for child in element:
         tag = child.tag.rpartition("}")[2]
-        if tag in ("g", "defs"):
-            yield from _kept(child, prefix)
-        elif tag == "path" and child.get("id"):
-            symbol = ElementTree.Element("symbol", {"id": prefix + child.get("id"), "overflow": "visible"})
-            symbol.append(ElementTree.Element("path", _attributes(child, prefix)))
-            yield symbol
-        elif tag in ("path", "use", "text") and child.get("style") != "fill: none":
-            kept = ElementTree.Element(tag, _attributes(child, prefix))
+        if tag == "g":
+            yield from _drawn(child)
+        elif tag in ("path", "text") and child.get("style") != "fill: none":
+            kept = ElementTree.Element(tag, _attributes(child))
             kept.text = child.text
             yield kept
 
 
-def _attributes(element: Any, prefix: str) -> dict[str, str]:
+def _attributes(element: Any) -> dict[str, str]:
     """Those that say where and how, colours as the style sheet's variables and the font the page's."""
     found = {}
     for key, value in element.items():
-        match key.rpartition("}")[2]:
+        match key:
             case "d":
                 found["d"] = _NUMBER.sub(lambda number: f"{float(number[0]):.2f}", " ".join(value.split()))
             case "style":
                 style = re.sub(r" ?font-family:[^;]*;", "", value)
                 found["style"] = _COLOUR.sub(lambda colour: f"var({COLOURS[colour[0]]})", style)
-            case "href":
-                found["href"] = f"#{prefix}{value[1:]}"
             case "x" | "y":
                 found[key] = f"{float(value):.2f}"
     return found
