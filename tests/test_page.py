@@ -541,6 +541,16 @@ def test_a_question_with_very_many_answers_is_cut_and_not_paired() -> None:
     assert list(rows_of(figure_of(root, "The surest associations"))) == [("a × b", "correlation")]
 
 
+def test_features_may_be_called_as_columns_are() -> None:
+    rng = np.random.default_rng(1)
+    low = rng.random(3000) < 0.5
+    plan = dn.Plan(dn.Schema([dn.Flag("low"), dn.Flag("proportion"), dn.Flag("x")]), epsilon=9.0)
+    records = {"low": low, "proportion": low, "x": low}
+    root = read(page.page(dn.count(dn.randomize(records, plan, rng=rng), order=2)))
+    assert len(rows_of(figure_of(root, "The surest associations"))) == 3
+    assert set(rows_of(figure_of(root, "Yes or no"))) == {("low",), ("proportion",), ("x",)}
+
+
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_awkward_plans_have_pages(plan: dn.Plan) -> None:
     rng = np.random.default_rng(1)

@@ -101,6 +101,10 @@ def test_pipes_get_plain_lines_a_row_each(counts: Path) -> None:
     forced = subprocess.run(
         command, cwd=counts, capture_output=True, text=True, env=plain | {"FORCE_COLOR": "1"}, check=True
     )
+    off = subprocess.run(
+        command, cwd=counts, capture_output=True, text=True, env=plain | {"FORCE_COLOR": "0"}, check=True
+    )
+    assert off.stdout == done.stdout
     assert re.sub(r"\033\[[\d;]*m", "", forced.stdout) == done.stdout != forced.stdout
 
 

@@ -100,7 +100,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
     level = checked_level(level)
     _check_pairs(counts)
     plan = counts.plan
-    single = list(told(singles(counts, level), lambda one: f"drawing {one[0].heading}"))
+    single = list(told(singles(counts, level), lambda one: f"drawing {shortened(one[0].heading, 60)}"))
     shown = {name for _, names, _ in single for name in names}
     paired, wide = narrow(counts)
     pairs = [Pair(**row) for row in associations(paired, level=level).to_pylist()] if paired else []

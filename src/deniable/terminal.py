@@ -19,7 +19,9 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 def coloured(stream: IO[str] | None) -> bool:
     """Whether to colour what is written there: on a terminal, unless NO_COLOR is set; FORCE_COLOR asks for it."""
-    return not os.environ.get("NO_COLOR") and (bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream))
+    return not os.environ.get("NO_COLOR") and (
+        os.environ.get("FORCE_COLOR", "0") not in ("", "0") or is_terminal(stream)
+    )
 
 
 def paint(text: str, style: str, *, colour: bool) -> str:

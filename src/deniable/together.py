@@ -97,7 +97,8 @@ def ranked(pairs: Sequence[Pair]) -> Chart | None:
     ]
     caption = "None of these pairs can be told from chance."
     if sure:
-        caption = f"{sure:,} of {len(known):,} pairs go together; at most about {100 * SURE:.0f} % of such are chance."
+        chance = f"about {100 * SURE:.0f} % of such findings, at most, are chance"
+        caption = f"{sure:,} of {len(known):,} pairs go together; {chance}."
     if 0 < sure < len(top):
         caption += " Those in grey may be chance."
     if len(top) < len(known):
@@ -154,7 +155,8 @@ def conditionals(counts: Counts, pairs: Sequence[Pair], level: float) -> list[tu
     for pair in pairs:
         given, what = _direction(counts.plan, pair)
         rows = given.levels * (1 if isinstance(what, Flag) else what.levels)
-        if pair.sure and rows <= CONDITIONAL_ROWS and len(chosen) < CONDITIONALS:
+        nameable = not set(pair.names) & {"proportion", "stderr", "low", "high"}  # `conditional` has columns so called
+        if pair.sure and nameable and rows <= CONDITIONAL_ROWS and len(chosen) < CONDITIONALS:
             chosen.append((given, what))
     return [_conditional(counts, f"given-{k}", given, what, level) for k, (given, what) in enumerate(chosen, start=1)]
 
