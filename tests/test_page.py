@@ -468,6 +468,14 @@ def test_nothing_protected_makes_no_promise() -> None:
     assert "a, b" in root.text
 
 
+def test_a_promise_that_is_worth_little_is_not_praised() -> None:
+    for epsilon, kept in ((2.0, True), (12.0, False), (100.0, False)):
+        text = " ".join(read(page.page(survey(100, epsilon=epsilon))).text.split())
+        assert ("can neither prove nor rule out" in text) == ("nobody can pin an answer on you" in text) == kept
+        assert ("little protection" in text) == (not kept)
+        assert "at most practically" not in text
+
+
 def test_the_method_says_by_what_it_was_made(root: Element, counts: dn.Counts) -> None:
     assert counts.plan.fingerprint in root.text
     assert f"deniable {dn.__version__}" in root.text

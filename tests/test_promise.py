@@ -125,7 +125,9 @@ def test_the_sentence_is_honest_about_a_large_epsilon() -> None:
     for epsilon, words in ((2.0, "nobody can pin"), (8.0, "together are protected little"), (80.0, "protects little")):
         plan = dn.Plan(schema, epsilon=epsilon)
         assert words in in_one_sentence(plan)
-        assert of_report(plan).at_most(BELIEF) in in_one_sentence(plan)
-        assert (of_report(plan).most(BELIEF) > LITTLE) == (epsilon > 2)
+        assert of_report(plan).up_to(BELIEF) in in_one_sentence(plan)
+        assert of_report(plan).little == (of_report(plan).most(BELIEF) > LITTLE) == (epsilon > 2)
+    assert Promise(Fraction(9)).up_to(BELIEF) == "to at most 50 in 100"  # odds of 1 to 9, nine times
+    assert Promise(Fraction(10**30)).up_to(BELIEF) == "to practical certainty"
     public = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()})
     assert in_one_sentence(public).startswith("Nothing is protected")

@@ -77,6 +77,8 @@ def shares_chart(name: str, heading: str, shares: Sequence[Share], caption: str,
 def most_common(shares: Sequence[Share]) -> str:
     """The most common answer, if it can be told."""
     known = sorted((share for share in shares if not isnan(share[1]["low"])), key=lambda share: -share[1]["proportion"])
+    if not known:
+        return "None of the answers has enough reports."
     if len(known) < len(shares):
         return f"{len(shares) - len(known)} of {len(shares)} answers have not enough reports."
     first, second = known[:2]

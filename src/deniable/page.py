@@ -23,7 +23,7 @@ from deniable.letters import isolated, shortened
 from deniable.pairs import associations
 from deniable.plan import Plan
 from deniable.progress import told
-from deniable.promise import Promise, in_one_sentence, of_question, of_report, public_names
+from deniable.promise import BELIEF, Promise, in_one_sentence, of_question, of_report, public_names
 from deniable.protocols import Public
 from deniable.schema import Choice
 from deniable.shares import short_name, singles
@@ -31,7 +31,7 @@ from deniable.together import WIDE, Pair, conditionals, in_words, missing_pairs,
 
 ASKED = 12  # questions before the rest of the list is folded
 LISTED = 15  # lines about what could not be answered
-BELIEFS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+BELIEFS = (Fraction(1, 100), BELIEF, Fraction(1, 2))
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Content:
     all_asked: Table | None
     promise: Table
     sentence: str
-    example: tuple[str, str, str]
+    one: Promise  # about the question that is protected least
+    whole: Promise
+    belief: Fraction
     public: tuple[str, ...]
     singles: tuple[Chart, ...]
     left_out: tuple[str, ...]
@@ -109,7 +111,6 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
     missing += missing_pairs(paired, pairs) if paired else []
     missing += [one for _, some in within for one in some]
     missing.sort(key=lambda one: one.needed)
-    belief = BELIEFS[1]
     whole = of_report(plan)
     strongest = max((p.ratio for name in plan.schema.questions if (p := of_question(plan, name))), default=Fraction(1))
     sure = [pair for pair in pairs if pair.sure]
@@ -123,7 +124,9 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         all_asked=asked if len(asked.rows) > ASKED else None,
         promise=_promise(plan),
         sentence=in_one_sentence(plan),
-        example=(Promise(strongest).at_most(belief), whole.at_most(belief), whole.at_least(belief)),
+        one=Promise(strongest),
+        whole=whole,
+        belief=BELIEF,
         public=public_names(plan),
         singles=tuple(chart for chart, _, _ in single),
         left_out=tuple(name for name in plan.schema.names if name not in shown),

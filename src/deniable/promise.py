@@ -19,6 +19,7 @@ from deniable.protocols import Public
 
 SCALES = tuple(10**k for k in range(2, 10))  # in how many a belief is told
 BELIEF = Fraction(1, 10)  # that is told of
+CERTAIN = "practically certain"
 LITTLE = Fraction(95, 100)  # what it becomes where little is protected
 
 
@@ -40,7 +41,17 @@ class Promise:
         """The same in words, such as "24 in 100", rounded up."""
         chance = self.most(belief)
         scale = next((scale for scale in SCALES if ceil(chance * scale) < scale), None)
-        return f"{ceil(chance * scale):,} in {scale:,}" if scale else "practically certain"
+        return f"{ceil(chance * scale):,} in {scale:,}" if scale else CERTAIN
+
+    def up_to(self, belief: Fraction) -> str:
+        """Where a belief can get, in a sentence."""
+        said = self.at_most(belief)
+        return "to practical certainty" if said == CERTAIN else f"to at most {said}"
+
+    @property
+    def little(self) -> bool:
+        """Whether little is protected: a belief of one in ten can become all but certain."""
+        return self.most(BELIEF) > LITTLE
 
     def at_least(self, belief: Fraction) -> str:
         """The same in words, rounded down."""
@@ -72,16 +83,16 @@ def in_one_sentence(plan: Plan) -> str:
     if not promises:
         return "Nothing is protected here: every answer is shown as it is."
     one, whole = max(promises, key=lambda promise: promise.ratio), of_report(plan)
-    if one.most(BELIEF) > LITTLE:
+    if one.little:
         end = "which protects little"
-    elif whole.most(BELIEF) > LITTLE:
+    elif whole.little:
         end = "so no single answer can be pinned on you, but all of them together are protected little"
     else:
         end = "never to certainty, so nobody can pin an answer on you"
     return (
         "Chance changed your answers before anybody saw them: somebody who suspects one of them with a chance of 1 in "
-        f"10 can get to at most {one.at_most(BELIEF)} by seeing that answer, and to at most {whole.at_most(BELIEF)} by "
-        f"seeing your whole report, {end}."
+        f"10 can get {one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole "
+        f"report, {end}."
     )
 
 

@@ -93,7 +93,8 @@ def ranked(pairs: Sequence[Pair]) -> Chart | None:
         return None
     top, sure = known[:RANKED], sum(pair.sure for pair in known)
     rows = [
-        Row(f"{isolated(pair.first)} ×", pair.second, *pair.numbers, _effect(pair), faint=not pair.sure) for pair in top
+        Row(isolated(pair.first), f"× {isolated(pair.second)}", *pair.numbers, _effect(pair), faint=not pair.sure)
+        for pair in top
     ]
     caption = "None of these pairs can be told from chance."
     if sure:
