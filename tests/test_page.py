@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import charts, page
+from deniable import charts, page, together
 from deniable.charts import Row
 from deniable.cli import main
 from deniable.draws import seeded
@@ -534,6 +534,21 @@ def test_many_features_stay_short_and_say_what_was_left_out() -> None:
     assert f"Left out to keep the page short: {', '.join(left_out)}" in root.text
     assert "deniable associations counts.npz --top 0" in root.text
     assert len(rows_of(figure_of(root, "Every pair of questions"))) == 30 * 29 / 2
+
+
+def test_very_many_pairs_without_an_answer_are_counted_and_some_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "TRIED", 30)
+    monkeypatch.setattr(together, "TRIED", 30)
+    schema = dn.Schema([dn.Flag(f"flag {k}") for k in range(12)])
+    rng = np.random.default_rng(1)
+    records = {name: rng.random(60) < 0.5 for name in schema.names}
+    counts = dn.count(dn.randomize(records, dn.Plan(schema, epsilon=6.0), rng=rng), order=2)
+    without = sum(np.isnan(row["low"]) or np.isnan(row["fdr"]) for row in dn.associations(counts).to_pylist())
+    alone = sum(not dn.estimate(counts, [name]).about("population").cell({name: True}).enough for name in schema.names)
+    assert without > 30
+    root = read(page.page(counts))
+    assert root.all("dl")[0].all("dd")[-1].text == str(without + alone)
+    assert f"And {without + alone - 15} more; the {30 + alone - 15} of them that were tried take" in root.text
 
 
 def test_a_question_with_very_many_answers_is_cut_and_not_paired() -> None:

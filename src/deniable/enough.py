@@ -20,8 +20,8 @@ from deniable.groups import Group
 from deniable.pairs import answered, batches, pair_group
 from deniable.structure import Array, along, answer_rows, margins
 
-STEP = 1.02  # from one number of reports that is tried to the next
-STEPS = 581  # so many of them: up to 99,000 times the reports there are
+STEP = 1.04  # from one number of reports that is tried to the next
+STEPS = 293  # so many of them: up to 98,000 times the reports there are
 MORE = 1.1  # times as many at least, as those that there are were not enough
 ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 CLEAR = 2  # standard errors: a share further than this above zero can be told from it

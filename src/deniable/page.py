@@ -27,7 +27,7 @@ from deniable.promise import BELIEF, Promise, in_one_sentence, of_question, of_r
 from deniable.protocols import Public
 from deniable.schema import Choice
 from deniable.shares import short_name, singles
-from deniable.together import WIDE, Pair, conditionals, in_words, missing_pairs, narrow, ranked, square
+from deniable.together import TRIED, WIDE, Pair, conditionals, in_words, missing_pairs, narrow, ranked, square
 
 ASKED = 12  # questions before the rest of the list is folded
 LISTED = 15  # lines about what could not be answered
@@ -111,6 +111,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
     missing += missing_pairs(paired, pairs) if paired else []
     missing += [one for _, some in within for one in some]
     missing.sort(key=lambda one: one.needed)
+    untried = max(0, sum(not pair.enough for pair in pairs) - TRIED)
     whole = of_report(plan)
     strongest = max((p.ratio for name in plan.schema.questions if (p := of_question(plan, name))), default=Fraction(1))
     sure = [pair for pair in pairs if pair.sure]
@@ -137,8 +138,8 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         pairs=len(pairs),
         surely=len(sure),
         unanswered=_unanswered(missing[:LISTED]) if missing else None,
-        more_unanswered=_more(missing[LISTED:]),
-        missing=len(missing),
+        more_unanswered=_more(missing[LISTED:], untried),
+        missing=len(missing) + untried,
         protocols=_protocols(plan),
         versions=_versions(),
         notes=tuple(
@@ -238,12 +239,14 @@ def _unanswered(some: Sequence[Unanswered]) -> Table:
     )
 
 
-def _more(others: Sequence[Unanswered]) -> str:
+def _more(others: Sequence[Unanswered], untried: int) -> str:
+    """How many more there are, and from how many to how many reports they would take."""
     if not others:
         return ""
-    counted = f"And {len(others):,} more, which take "
     low, high = str(others[0].needed), str(others[-1].needed)
-    return counted + (f"{low} reports." if low == high else f"from {low} to {high} reports.")
+    told = f"{low} reports" if low == high else f"from {low} to {high} reports"
+    which = f"; the {len(others):,} of them that were tried" if untried else ", which"
+    return f"And {len(others) + untried:,} more{which} take {told}."
 
 
 def _versions() -> str:

@@ -33,6 +33,7 @@ SQUARE = 30  # features in the heat map
 CONDITIONALS = 4  # charts of one answer given another
 CONDITIONAL_ROWS = 36
 WIDE = 64  # answers: a question with more is not paired with others
+TRIED = 2_000  # pairs that are asked how many reports they would take
 SURE = 0.05  # rate of false discoveries below which a pair is said to go together
 
 
@@ -212,8 +213,8 @@ def _conditional(
 
 
 def missing_pairs(counts: Counts, pairs: Sequence[Pair]) -> list[Unanswered]:
-    """The pairs that there are not enough reports for."""
-    without = [pair for pair in pairs if not pair.enough]
+    """The pairs that there are not enough reports for; of very many, the first."""
+    without = [pair for pair in pairs if not pair.enough][:TRIED]
     needed = for_pairs(counts, [pair.names for pair in without])
     return [Unanswered(pair.label, "whether and how they go together", needed[pair.names]) for pair in without]
 
