@@ -12,7 +12,7 @@ check: .venv/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: .venv/core  ## the whole job on a built-in survey
+demo: .venv/report  ## the whole job on a made-up survey, ending in report.html
 	@$(BIN)/deniable demo
 
 bench: .venv/bench  ## speed, as ratios within one run
@@ -26,8 +26,8 @@ docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
 	@echo "Open docs/_build/html/index.html in a browser."
 
 # One stamp for each set of dependencies, renewed when pyproject.toml changes.
-.venv/core: pyproject.toml | .venv/made
-	$(BIN)/pip install --quiet --editable .
+.venv/report: pyproject.toml | .venv/made
+	$(BIN)/pip install --quiet --editable '.[report]'
 	@touch $@
 
 .venv/dev: pyproject.toml | .venv/made

@@ -1,6 +1,7 @@
 """Joint answers, with honest error bars, from answers randomized on each respondent's own device.
 
-    schema -> protocols -> plan -> (client | reports) -> evidence -> counts -> estimates -> joint answers -> validate
+    schema -> protocols -> plan -> (client | reports) -> evidence -> counts -> estimates -> joint answers
+        -> page | validate
 
 `client` stands alone, and the others agree with it: it is the first that they import. Names are resolved when they are
 first used, so that `import deniable.client` needs the standard library alone.

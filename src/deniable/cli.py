@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from deniable import __version__
 from deniable.errors import AnswerError, DeniableError
 from deniable.files import check_target
 
 if TYPE_CHECKING:
+    from deniable.counts import Counts
     from deniable.plan import Plan
     from deniable.reports import Reports
 
@@ -83,7 +84,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    demo = commands.add_parser("demo", help="the whole job on a built-in survey")
+    demo = commands.add_parser("demo", help="the whole job on a made-up survey, ending in a page")
+    demo.add_argument("-o", "--output", metavar="REPORT.html", default="report.html", help="the page (report.html)")
     demo.set_defaults(run=_demo)
 
     plan = commands.add_parser("plan", help="make a plan from a survey file and a privacy budget")
@@ -153,6 +155,17 @@ def _parser() -> argparse.ArgumentParser:
     _add_form(associations)
     associations.set_defaults(run=_associations)
 
+    report = commands.add_parser("report", help="a page about a survey, to open in any browser or print")
+    source = report.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "reports", nargs="*", default=[], help="Parquet files of reports, folders or globs of them, of one plan"
+    )
+    source.add_argument("--counts", metavar="COUNTS.npz", help="counts that hold every pair, as --order 2 makes them")
+    report.add_argument("-o", "--output", metavar="REPORT.html", required=True, help="where to write the page")
+    report.add_argument("--title", help="of the page (Survey report)")
+    report.add_argument("--level", type=float, default=0.95, help="of confidence of the intervals (0.95)")
+    report.set_defaults(run=_report)
+
     validate = commands.add_parser("validate", help="the paper's figures and claims, simulated anew")
     validate.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write pictures and numbers")
     validate.add_argument("--quick", action="store_true", help="fewer surveys: seconds instead of minutes")
@@ -171,16 +184,17 @@ def _add_form(command: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="a list of objects")
 
 
-def _demo(_arguments: argparse.Namespace) -> None:
+def _demo(arguments: argparse.Namespace) -> None:
     from deniable.demo import run
 
-    run()
+    run(arguments.output)
 
 
 def _plan(arguments: argparse.Namespace) -> None:
-    from deniable.plan import Plan
+    from deniable.plan import Plan, describe
     from deniable.protocols import Public
     from deniable.schema import Schema
+    from deniable.terminal import coloured
 
     public = {name: Public() for name in arguments.public}
     plan = Plan(Schema.load(arguments.survey), public, epsilon=arguments.epsilon)
@@ -189,7 +203,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     else:
         check_target(arguments.output, arguments.survey)
         plan.save(arguments.output)
-    print(plan, file=sys.stderr)
+    print(describe(plan, colour=coloured(sys.stderr)), file=sys.stderr)
     if arguments.output is not None:
         print(f"\nWritten to {arguments.output}.", file=sys.stderr)
 
@@ -251,6 +265,32 @@ def _associations(arguments: argparse.Namespace) -> None:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)
 
 
+def _report(arguments: argparse.Namespace) -> None:
+    from deniable.counts import Counts
+    from deniable.intervals import checked_level
+    from deniable.page import check_extra, write_page
+
+    check_extra()
+    checked_level(arguments.level)
+    if arguments.counts is not None:
+        check_target(arguments.output, arguments.counts)
+        counts = Counts.load(arguments.counts)
+    else:
+        counts = _counted_pairs(arguments.reports, arguments.output)
+    write_page(counts, arguments.output, title=arguments.title, level=arguments.level)
+    print(f"{counts.n:,} report{'s' * (counts.n != 1)} told of in {arguments.output}.", file=sys.stderr)
+
+
+def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
+    from deniable.counting import count, find_files, plan_and_total
+
+    files = find_files(reports)
+    check_target(output, *files)
+    counts = count(files, order=min(2, len(plan_and_total(files)[0].schema)))
+    _check_stopped()
+    return counts
+
+
 def _validate(arguments: argparse.Namespace) -> None:
     from deniable.validation import run
 
@@ -271,17 +311,27 @@ def _show(table: Any, arguments: argparse.Namespace) -> None:
         writer.writeheader()
         writer.writerows(rows)
     else:
-        print(_aligned(rows))
+        print(_table_text(rows, sys.stdout))
 
 
-def _aligned(rows: Sequence[dict[str, Any]]) -> str:
-    """Rows in columns: numbers with four digits, and words where there are not enough reports for an interval."""
-    table = [list(rows[0])]
+def _table_text(rows: Sequence[dict[str, Any]], stream: IO[str]) -> str:
+    """Rows in columns: numbers with four digits, and words where there are not enough reports for an interval.
+
+    A terminal gets a line under the head, and colour.
+    """
+    from deniable.terminal import aligned, coloured, is_terminal
+
+    head = list(rows[0])
+    numbers = [k for k, name in enumerate(head) if any(isinstance(row[name], float) for row in rows)]
+    numbers += [head.index(name) for name in ("low", "high") if head.index(name) not in numbers]
+    cells: list[list[str | None]] = []
     for row in rows:
-        short = {**row, "low": "not enough reports"} if row["low"] is None else row
-        table.append([_cell(name, value) for name, value in short.items()])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table)
+        texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
+        if row["low"] is None:
+            texts |= {"low": "not enough reports", "high": None}
+        cells.append(list(texts.values()))
+    lines = aligned(head, cells, numbers=numbers, rule=is_terminal(stream), colour=coloured(stream))
+    return "\n".join(lines)
 
 
 def _cell(name: str, value: Any) -> str:

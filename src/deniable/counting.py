@@ -145,7 +145,7 @@ def _source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan,
     if isinstance(reports, Reports):
         return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows)
     files = find_files(reports)
-    plan, total = _plan_and_total(files)
+    plan, total = plan_and_total(files)
     return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
 
 
@@ -202,7 +202,7 @@ def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
     return found
 
 
-def _plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
+def plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
     """The one plan of all files, and how many reports they hold."""
     first: Plan | None = None
     total = 0

@@ -40,7 +40,7 @@ from deniable.posterior import Posterior, check_convergence, truncated_normal
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question, settled
 from deniable.schema import Choice, Feature
 from deniable.strength import full, strength, wald
-from deniable.structure import Array, Axis, along, answer_rows, contract, flat, invert, margins
+from deniable.structure import Array, Axis, along, answer_row, answer_rows, contract, flat, invert, margins
 
 METHODS = ("consistent", "unbiased", "feasible")
 FAR = 3.29  # standard errors: one chance in a thousand
@@ -580,12 +580,12 @@ class Estimate:
             raise EstimateError(f"no feature {unknown[0]!r} here; there are {', '.join(map(repr, self.names))}")
         weights = []
         for feature in self.features:
-            rows = np.eye(1 + len(feature.columns))[:1]
+            rows = np.eye(1, 1 + len(feature.columns))
             if feature.name in answers:
                 options = list(feature.answers)
                 if not isinstance(answers[feature.name], str | bool | np.bool_) or answers[feature.name] not in options:
                     raise EstimateError(f"{feature.name!r} has the answers {options}; found {answers[feature.name]!r}")
-                rows = answer_rows(len(feature.columns))[options.index(answers[feature.name]) :]
+                rows = answer_row(len(feature.columns), options.index(answers[feature.name]))[None]
             weights.append(rows[0])
         return weights
 

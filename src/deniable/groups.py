@@ -11,7 +11,19 @@ import numpy.typing as npt
 from deniable.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
 from deniable.errors import EstimateError
 from deniable.intervals import AT_ESTIMATE, MOST_EXACT, OneColumn, trusted, within
-from deniable.structure import Array, Axis, along, answer_rows, contract, flat, margins, mix, moment_matrix
+from deniable.structure import (
+    Array,
+    Axis,
+    along,
+    answer_rows,
+    contract,
+    flat,
+    margins,
+    mix,
+    moment_matrix,
+    over_answers,
+    over_entries,
+)
 
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
@@ -174,10 +186,7 @@ def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Seque
     """
     if isinstance(group, DenseGroup):
         return sum(open_moment(one, left, right) for one in group.before)
-    both = []
-    for w, v in zip(left, right, strict=True):
-        up = margins(len(w) - 1)
-        both.append(answer_rows(len(w) - 1).T @ ((w @ up) * (v @ up)))
+    both = [over_entries(over_answers(w) * over_answers(v), len(w) - 1) for w, v in zip(left, right, strict=True)]
     return contract(group.truth, both) - contract(group.truth, left) * contract(group.truth, right) / group.n
 
 

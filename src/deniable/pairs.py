@@ -29,6 +29,7 @@ BATCH = 1 << 21  # numbers in the covariances of one batch
 SHARES = np.array([[0, 0, 1, 0], [1, 0, -1, 0], [0, 1, 0, 0], [1, -1, 0, 0], [0, 0, 0, 1]], np.float64)
 
 Pair = tuple[str, str]
+Bools = npt.NDArray[np.bool_]
 
 
 def associations(counts: Counts, *, level: float = 0.95) -> Any:
@@ -44,7 +45,7 @@ def associations(counts: Counts, *, level: float = 0.95) -> Any:
     level = checked_level(level)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
-    found = [row for batch in watched(_batches(counts), "pairs of features") for row in _asked(counts, batch, level)]
+    found = [row for batch in watched(batches(counts), "pairs of features") for row in _asked(counts, batch, level)]
     if not found:
         raise CountError("these counts hold no pair of features; count them with order=2")
     found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
@@ -65,7 +66,7 @@ def false_discovery_rate(p_values: Array) -> Array:
     return full
 
 
-def _batches(counts: Counts) -> Iterator[list[Pair]]:
+def batches(counts: Counts) -> Iterator[list[Pair]]:
     """All pairs that were counted, those with the same axes together, not too many at a time."""
     plan = counts.plan
     held = [set(table) for table in counts.tables]
@@ -94,25 +95,40 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
     """A row for each pair, about the population."""
     from scipy.special import chdtrc
 
-    n, axes = counts.n, tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
-    group = Group(n, axes, invert(axes, _tables(counts, pairs)))
-    covariance = group.dense(population=True)
-    rows = [answer_rows(axis.m) for axis in axes]
-    over, shares = flat(rows), along(group.truth, rows) / n
-    statistic, degrees = wald(shares, over @ at_independence(group) @ over.T / n**2)
+    group = pair_group(counts, pairs)
+    rows = [answer_rows(axis.m) for axis in group.axes]
+    over, shares = flat(rows), along(group.truth, rows) / group.n
+    statistic, degrees = wald(shares, over @ at_independence(group) @ over.T / group.n**2)
     p_values = np.where(testable([group], rows), chdtrc(degrees, statistic), np.nan)
-    if all(axis.m == 1 for axis in axes):
-        measure, most = "correlation", np.inf
-        x, spread = group.entries @ SHARES.T / n, SHARES @ covariance @ SHARES.T / n**2
-        law: Any = CORRELATION.law(x, spread)
-        each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
-        trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
-    else:
-        measure, most = "Cramer's V", 1.0
-        spread = over @ covariance @ over.T / n**2
-        law, _ = strength(shares, spread)
-        trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
+    measure, most, law, trusted = _measured(group)
     low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
     value, low, high = (np.minimum(number, most).tolist() for number in (law.value, low, high))
     numbers = zip(value, low, high, p_values.tolist(), strict=True)
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
+
+
+def pair_group(counts: Counts, pairs: list[Pair]) -> Group:
+    """The estimated tables of pairs with the same axes, the pairs in the last axis."""
+    axes = tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
+    return Group(counts.n, axes, invert(axes, _tables(counts, pairs)))
+
+
+def answered(group: Group) -> tuple[Bools, Bools]:
+    """Of many pairs, which have enough reports for the interval of their effect, and which for the test."""
+    return _measured(group)[3], testable([group], [answer_rows(axis.m) for axis in group.axes])
+
+
+def _measured(group: Group) -> tuple[str, float, Any, Bools]:
+    """How strongly pairs go together: the measure, the most it can be, its law, and where that is to be trusted."""
+    n, covariance = group.n, group.dense(population=True)
+    rows = [answer_rows(axis.m) for axis in group.axes]
+    if all(axis.m == 1 for axis in group.axes):
+        x, spread = group.entries @ SHARES.T / n, SHARES @ covariance @ SHARES.T / n**2
+        each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
+        trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
+        return "correlation", np.inf, CORRELATION.law(x, spread), trusted
+    over, shares = flat(rows), along(group.truth, rows) / n
+    spread = over @ covariance @ over.T / n**2
+    law, _ = strength(shares, spread)
+    trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
+    return "Cramer's V", 1.0, law, trusted

@@ -18,6 +18,7 @@ from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
 from deniable.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, check_epsilon
 from deniable.schema import Feature, Schema, feature_from_json
+from deniable.terminal import ALARM, DIM, aligned, paint
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -122,9 +123,10 @@ class Plan:
             raise PlanError(f"{path}: {error}") from None
 
 
-def describe(plan: Plan) -> str:
+def describe(plan: Plan, *, colour: bool = False) -> str:
     """The plan as a small table that a privacy officer can read."""
-    rows = [("feature", "answers", "protocol", "epsilon", "true one marked", "any other marked")]
+    head = ("feature", "answers", "protocol", "epsilon", "true one marked", "any other marked")
+    rows = []
     for feature, protocol in plan:
         answers = "true/false" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
         if isinstance(protocol, Public):
@@ -132,9 +134,7 @@ def describe(plan: Plan) -> str:
         else:
             shown = (f"{_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
             rows.append((feature.name, answers, protocol.name, *shown))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
     public = [feature.name for feature, protocol in plan if isinstance(protocol, Public)]
     if len(public) < len(plan.schema):
         lines += [
@@ -143,8 +143,8 @@ def describe(plan: Plan) -> str:
             f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
         ]
     if public:
-        lines += ["", f"NOT PROTECTED, shown as they are: {', '.join(public)}."]
-    return "\n".join([*lines, "", f"Fingerprint {plan.fingerprint}"])
+        lines += ["", paint(f"NOT PROTECTED, shown as they are: {', '.join(public)}.", ALARM, colour=colour)]
+    return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
 
 
 def _up(number: float, grid: int = 10_000) -> float:

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
+from deniable.terminal import is_terminal
+
 Part = TypeVar("Part", bound=Sized)
 Item = TypeVar("Item")
 
@@ -13,7 +15,7 @@ EVERY = 0.2  # seconds
 
 def watched(parts: Iterable[Part], what: str, total: int | None = None) -> Iterator[Part]:
     """Pass parts on, telling how many rows of them have gone by, how fast, and how long the rest will take."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield from parts
         return
     start = told = time.monotonic()
@@ -29,7 +31,7 @@ def watched(parts: Iterable[Part], what: str, total: int | None = None) -> Itera
 
 def told(items: Iterable[Item], line: Callable[[Item], str]) -> Iterator[Item]:
     """Pass items on, telling of the latest one in a line that is wiped at the end."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield from items
         return
     last = time.monotonic()

@@ -168,6 +168,21 @@ def answer_rows(columns: int) -> Array:
     return np.array([[1.0, -1.0], [0.0, 1.0]]) if columns == 1 else np.eye(1 + columns)[1:]
 
 
+def answer_row(columns: int, code: int) -> Array:
+    """One row of `answer_rows`."""
+    return np.asarray(answer_rows(1)[code] if columns == 1 else np.eye(1, 1 + columns, 1 + code)[0])
+
+
+def over_answers(weights: Array) -> Array:
+    """Weights of one axis as weights of its answers: w @ margins(m)."""
+    return np.asarray(weights @ margins(1) if len(weights) == 2 else weights[0] + weights[1:], np.float64)
+
+
+def over_entries(weights: Array, columns: int) -> Array:
+    """And back, a flag having two answers and one column: w @ answer_rows(m)."""
+    return np.asarray(weights @ answer_rows(1) if columns == 1 else np.concatenate([[0.0], weights]), np.float64)
+
+
 def moment_matrix(truth: Array, moments: Sequence[Array]) -> Array:
     """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a matrix; for many truths, if it has more axes."""
     for moment in moments:

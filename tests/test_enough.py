@@ -1,0 +1,139 @@
+"""How many reports it would take, tried: with about so many the question is answered, with far fewer it is not."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable import enough
+from deniable.simulate import Truth, truth
+from deniable.simulate import counts as simulated
+
+SCHEMA = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Choice("c", ["x", "y", "z"]), dn.Choice("d", list("pqrst"))])
+TRUTH = truth(
+    SCHEMA,
+    [
+        (0.6, {"a": 0.2, "b": 0.1, "c": [0.7, 0.2, 0.1], "d": [0.4, 0.2, 0.2, 0.1, 0.1]}),
+        (0.4, {"a": 0.6, "b": 0.3, "c": [0.2, 0.2, 0.6], "d": [0.1, 0.2, 0.2, 0.2, 0.3]}),
+    ],
+)
+SURVEYS = 20
+
+
+def share_answered(of: Truth, plan: dn.Plan, n: int, ask: Callable[[dn.Counts], bool], seed: int = 0) -> float:
+    rng = np.random.default_rng((n, seed))
+    return sum(ask(simulated(of, plan, rng, n=n)) for _ in range(SURVEYS)) / SURVEYS
+
+
+def pair_answered(counts: dn.Counts, pair: tuple[str, str]) -> bool:
+    (row,) = dn.associations(dn.Counts(counts.plan, {pair: counts.array(*pair)})).to_pylist()
+    return not np.isnan(row["low"]) and not np.isnan(row["p_value"])
+
+
+def conditional_answered(counts: dn.Counts, what: str, given: str) -> bool:
+    est = dn.estimate(counts, [given, what]).about("population")
+    return not np.isnan(est.conditional(what, given=given)["low"].to_numpy()).any()
+
+
+def table_answered(counts: dn.Counts, name: str) -> bool:
+    return not np.isnan(dn.estimate(counts, [name]).about("population").table()["low"].to_numpy()).any()
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(6.0, 250), (3.0, 1_200), (12.0, 60)])
+def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -> None:
+    plan = dn.Plan(SCHEMA, epsilon=epsilon)
+    rng = np.random.default_rng(1)
+    told: dict[tuple[str, str], list[float]] = {}
+    for _ in range(5):
+        counts = simulated(TRUTH, plan, rng, n=n)
+        rows = dn.associations(counts).to_pylist()
+        without = [
+            (row["first"], row["second"]) for row in rows if not pair_answered(counts, (row["first"], row["second"]))
+        ]
+        for pair, needed in enough.for_pairs(counts, without).items():
+            assert needed.reports > n
+            told.setdefault(pair, []).append(needed.reports)
+    often = {pair: np.median(numbers) for pair, numbers in told.items() if len(numbers) == 5}
+    assert len(often) >= 3
+    for pair, reports in often.items():
+        ask = lambda counts, pair=pair: pair_answered(counts, pair)  # noqa: E731
+        assert share_answered(TRUTH, plan, int(2.5 * reports), ask) >= 0.8, (pair, reports)
+        assert share_answered(TRUTH, plan, max(int(reports / 6), 20), ask) <= 0.3, (pair, reports)
+
+
+def test_with_about_so_many_reports_tables_and_shares_within_groups_are_answered() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=6.0)
+    counts = simulated(TRUTH, plan, np.random.default_rng(2), n=60)
+    needed = enough.for_cells(dn.estimate(counts, ["d"]).about("population"), [{"d": answer} for answer in "pqrst"])
+    assert share_answered(TRUTH, plan, int(1.5 * needed.reports), lambda counts: table_answered(counts, "d")) >= 0.8
+    assert share_answered(TRUTH, plan, int(needed.reports / 3), lambda counts: table_answered(counts, "d")) <= 0.2
+    counts = simulated(TRUTH, plan, np.random.default_rng(2), n=400)
+    needed = enough.for_conditional(dn.estimate(counts, ["d", "a"]).about("population"), "a", "d")
+    ask = lambda counts: conditional_answered(counts, "a", "d")  # noqa: E731
+    assert share_answered(TRUTH, plan, int(2.5 * needed.reports), ask) >= 0.8
+    assert share_answered(TRUTH, plan, int(needed.reports / 6), ask) <= 0.3
+
+
+def test_the_search_finds_what_trying_every_step_finds() -> None:
+    """And the rule only gets easier with more reports, on which halving relies."""
+    plan = dn.Plan(SCHEMA, epsilon=6.0)
+    counts = simulated(TRUTH, plan, np.random.default_rng(3), n=200)
+    pairs = [("a", "d"), ("b", "d")]
+    group, _ = enough.likely(enough.pair_group(counts, pairs))
+    every = np.array([np.logical_and(*enough.answered(enough.scaled(group, enough.STEP**k))) for k in range(300)])
+    assert (np.diff(every.astype(int), axis=0) >= 0).all()
+    steps = enough.least_steps(
+        lambda times, places: np.logical_and(*enough.answered(enough.scaled(group, times)))[places], len(pairs)
+    )
+    assert steps.tolist() == every.argmax(axis=0).tolist()
+    assert (steps > 0).all()
+
+
+def test_what_nothing_will_answer_is_said() -> None:
+    never = enough.least_steps(lambda _, places: np.zeros(len(places), bool), 3)
+    assert never.tolist() == [enough.STEPS + 1] * 3
+    at_once = enough.least_steps(lambda _, places: np.ones(len(places), bool), 2)
+    assert at_once.tolist() == [0, 0]
+    assert str(enough.Needed(np.inf, rough=True)) == "more than can be said"
+    assert str(enough.Needed(12_000, rough=False)) == "about 12,000"
+    assert str(enough.Needed(12_000, rough=True)) == "very roughly 12,000"
+
+
+def test_likely_shares_are_shares_and_the_estimate_where_it_is_good() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=6.0)
+    many = simulated(TRUTH, plan, np.random.default_rng(4), n=3_000_000)
+    few = simulated(TRUTH, plan, np.random.default_rng(4), n=40)
+    pairs = [("a", "d"), ("b", "d")]
+    raw = enough.pair_group(many, pairs)
+    near, unclear = enough.likely(raw)
+    assert np.abs(near.truth / raw.truth - 1).max() < 0.03
+    assert not unclear.any()
+    wild, unclear = enough.likely(enough.pair_group(few, pairs))
+    assert (wild.truth > 0).all()
+    assert np.allclose(wild.truth[0, 0], 40)
+    assert np.allclose(wild.truth[:, 1:].sum(axis=1), wild.truth[:, 0])
+    assert unclear.all()
+
+
+def test_likely_shares_are_nearer_to_the_truth_where_noise_rules() -> None:
+    """Than the estimates, and than these cut to what shares can be."""
+    plan = dn.Plan(SCHEMA, epsilon=3.0)
+    rng = np.random.default_rng(6)
+    shares = TRUTH.shares.sum(axis=(0, 1, 2))
+    errors = []
+    for _ in range(40):
+        (group,) = dn.estimate(simulated(TRUTH, plan, rng, n=300), ["d"]).groups
+        cut = np.maximum(group.truth[1:], 0)
+        near = enough.likely(group)[0]
+        guesses = (near.truth[1:] / 300, cut / cut.sum(), group.truth[1:] / 300)
+        errors.append([((guess - shares) ** 2).sum() for guess in guesses])
+    likely, cut, raw = np.mean(errors, axis=0)
+    assert likely < 0.5 * cut < 0.5 * raw
+
+
+def test_an_estimate_that_was_conditioned_is_refused() -> None:
+    counts = simulated(TRUTH, dn.Plan(SCHEMA, epsilon=6.0), np.random.default_rng(5), n=1000)
+    known = dn.estimate(counts, ["c"]).given({"c": {"x": 0.5}})
+    with pytest.raises(TypeError, match="straight from counts"):
+        enough.for_cells(known, [{"c": "x"}])

@@ -1,0 +1,133 @@
+"""The odds of the promise against Bayes by brute force: all answers, all reports, priors of every kind."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import deniable as dn
+from deniable.promise import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report, public_names
+from deniable.simulate import patterns
+
+SCHEMA = dn.Schema([dn.Flag("flag"), dn.Choice("grr", list("abc")), dn.Choice("unary", list("xy"))])
+PLANS = {
+    "even split": dn.Plan(SCHEMA, epsilon=2.0),
+    "lopsided": dn.Plan(
+        SCHEMA,
+        {
+            "flag": dn.RandomizedResponse(p=0.1, q=0.8),
+            "grr": dn.GRR(epsilon=0.3),
+            "unary": dn.UnaryEncoding(p=0.25, q=0.5),
+        },
+    ),
+    "with a public one": dn.Plan(SCHEMA, {"grr": dn.Public()}, epsilon=1.5),
+}
+
+Array = npt.NDArray[np.float64]
+
+
+def likelihoods(plan: dn.Plan) -> tuple[list[tuple[int, ...]], Array]:
+    """All combinations of answers, and P(report | answers) with a column for every report."""
+    answers = list(product(*(range(feature.levels) for feature in plan.schema)))
+    laws = [patterns(protocol)[1] for protocol in plan.protocols]
+    rows = []
+    for codes in answers:
+        row = np.ones(1)
+        for law, code in zip(laws, codes, strict=True):
+            row = np.multiply.outer(row, law[code]).reshape(-1)
+        rows.append(row)
+    return answers, np.array(rows)
+
+
+def posteriors(prior: Array, laws: Array, event: npt.NDArray[np.bool_]) -> Array:
+    """P(event | report) for all reports that can be."""
+    joint = prior[:, None] * laws
+    seen = joint.sum(axis=0)
+    return np.asarray(joint[event].sum(axis=0)[seen > 0] / seen[seen > 0])
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_no_belief_can_leave_what_is_promised_and_some_reach_it(plan: dn.Plan) -> None:
+    answers, laws = likelihoods(plan)
+    rng = np.random.default_rng(1)
+    promise = of_report(plan)
+    public = [plan.schema.names.index(name) for name in public_names(plan)]
+    belief = Fraction(1, 10)
+    most, least = float(promise.most(belief)), float(promise.least(belief))
+    highest, lowest = 0.0, 1.0
+    for one, other in product(range(len(answers)), repeat=2):  # two answers alone are the worst there is
+        if one != other and all(answers[one][k] == answers[other][k] for k in public):
+            prior = np.zeros(len(answers))
+            prior[[one, other]] = [float(belief), 1 - float(belief)]
+            found = posteriors(prior, laws, np.arange(len(answers)) == one)
+            highest, lowest = max(highest, found.max()), min(lowest, found.min())
+    assert highest == pytest.approx(most)
+    assert lowest == pytest.approx(least)
+    for _ in range(200):  # any prior over all answers that agree in what is public, any event
+        shown = answers[rng.integers(len(answers))]
+        possible = np.array([all(codes[k] == shown[k] for k in public) for codes in answers])
+        prior = np.where(possible, rng.dirichlet(np.full(len(answers), 0.2)), 0)
+        prior /= prior.sum()
+        event = rng.random(len(answers)) < 0.5
+        before = prior[event].sum()
+        if 0 < before < 1:
+            found = posteriors(prior, laws, event)
+            exact = Fraction(before)
+            assert found.max() <= float(promise.most(exact)) + 1e-12
+            assert found.min() >= float(promise.least(exact)) - 1e-12
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
+def test_one_answer_says_no_more_than_its_own_question_promises(plan: dn.Plan) -> None:
+    """If the answers to the others say nothing about it."""
+    for feature, protocol in plan:
+        promise = of_question(plan, feature.name)
+        if feature.name in public_names(plan):
+            assert promise is None
+            continue
+        assert promise is not None
+        law = patterns(protocol)[1]
+        reached = 0.0
+        for one, other in product(range(feature.levels), repeat=2):
+            if one != other:
+                prior = np.zeros(feature.levels)
+                prior[[one, other]] = [0.1, 0.9]
+                reached = max(reached, posteriors(prior, law, np.arange(feature.levels) == one).max())
+        assert reached == pytest.approx(float(promise.most(Fraction(1, 10))))
+
+
+def test_a_question_of_several_flags_is_seen_whole() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flags("drugs", ["a", "b"]), dn.Flag("x")]), epsilon=2.0)
+    promise = of_question(plan, "drugs")
+    assert promise is not None
+    assert promise.ratio == plan["drugs: a"].ratio * plan["drugs: b"].ratio
+    assert of_report(plan).ratio == promise.ratio * plan["x"].ratio
+
+
+def test_words_never_promise_too_much() -> None:
+    for ratio in [Fraction(1), Fraction(3, 2), Fraction(20), Fraction(10**4), Fraction(10**5) + Fraction(1, 3)]:
+        promise = Promise(ratio)
+        for belief in (Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(999, 1000)):
+            top, scale = (int(word.replace(",", "")) for word in promise.at_most(belief).split(" in "))
+            assert promise.most(belief) <= Fraction(top, scale) < promise.most(belief) + Fraction(1, scale)
+            assert top < scale
+            low, scale = (int(word.replace(",", "")) for word in promise.at_least(belief).split(" in "))
+            assert promise.least(belief) - Fraction(1, scale) < Fraction(low, scale) <= promise.least(belief)
+            assert low > 0
+    assert Promise(Fraction(10**30)).at_most(BELIEF) == "practically certain"
+    assert Promise(Fraction(10**30)).at_least(BELIEF) == "practically nothing"
+
+
+def test_the_sentence_is_honest_about_a_large_epsilon() -> None:
+    schema = dn.Schema([dn.Flag(str(k)) for k in range(8)])
+    for epsilon, words in ((2.0, "nobody can pin"), (8.0, "together are protected little"), (80.0, "protects little")):
+        plan = dn.Plan(schema, epsilon=epsilon)
+        assert words in in_one_sentence(plan)
+        assert of_report(plan).up_to(BELIEF) in in_one_sentence(plan)
+        assert of_report(plan).little == (of_report(plan).most(BELIEF) > LITTLE) == (epsilon > 2)
+    assert Promise(Fraction(9)).up_to(BELIEF) == "to at most 50 in 100"  # odds of 1 to 9, nine times
+    assert Promise(Fraction(10**30)).up_to(BELIEF) == "to practical certainty"
+    public = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()})
+    assert in_one_sentence(public).startswith("Nothing is protected")
