@@ -45,6 +45,23 @@ def test_feasible_tables_are_proper(epsilon: float, n: int) -> None:
             assert est.proper.gap < 1e-6
 
 
+@pytest.mark.parametrize("epsilon", [0.002, 0.02, 0.05])
+def test_tables_that_reports_say_nearly_nothing_of_are_proper(epsilon: float) -> None:
+    """Four questions of four answers: what the reports say of their contrasts is the eighth power of epsilon."""
+    schema = dn.Schema([dn.Choice(name, values(4)) for name in "abcd"])
+    symmetric, optimized = dn.UnaryEncoding.symmetric(epsilon), dn.UnaryEncoding.optimized(epsilon)
+    for protocol in (symmetric, optimized, dn.LocalHashing(epsilon=epsilon), dn.GRR(epsilon=epsilon)):
+        for n, seed in product((1, 10, 10_000), range(2)):
+            counts = some_counts(dn.Plan(schema, dict.fromkeys("abcd", protocol)), n, seed=seed)
+            for one in (counts, dn.Counts(counts.plan, counts.tables)):
+                est = dn.estimate(one, schema.names, method="feasible")
+                shares = est.table()["proportion"].to_numpy()
+                assert shares.min() >= 0
+                assert shares.sum() == pytest.approx(1, abs=1e-9)
+                assert est.proper is not None
+                assert est.proper.gap < 1e-6
+
+
 def problem(size: int, rows: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
     """A quadratic whose minimum is on the edge, with equalities that can hold."""
     root = rng.normal(size=(size, size))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import feasible, scores
+from deniable import estimates, feasible, scores
 from deniable.protocols import Protocol
 from deniable.structure import Axis, along
 
@@ -123,9 +123,11 @@ def test_what_is_seen_in_patterns_has_the_moments_it_is_said_to_have(kind: str) 
             chances = evidence_channel(protocol, code)
             law = np.multiply.outer(law, [float(chances.get(tuple(bits), 0)) for bits in protocol.patterns.tolist()])
         seen = feasible.seen_in_patterns(10**9, law, plan.protocols, shares)
-        truth = np.zeros(seen.z.shape)
+        truth = np.zeros([len(codes(protocol)) for protocol in plan.protocols])
         truth[answers] = 1
-        np.testing.assert_allclose(seen.z, truth, atol=1e-8)
+        np.testing.assert_allclose(seen.z, along(truth, [side.means for side in seen.sides]), atol=1e-8)
+        for side, own in zip(seen.sides, shares, strict=True):
+            np.testing.assert_allclose(side.seconds @ own, np.eye(len(own)), atol=1e-6)
         every = np.eye(law.size).reshape(law.size, *law.shape)
         each = np.array([feasible.seen_in_patterns(10**9, one, plan.protocols, shares).z.reshape(-1) for one in every])
         claimed = feasible.moment_matrix(truth, [side.seconds for side in seen.sides])
@@ -158,4 +160,41 @@ def test_patterns_that_say_no_more_change_nothing() -> None:
     shares = [np.full(len(codes(protocol)), 1 / len(codes(protocol))) for protocol in plan.protocols]
     whole = feasible.seen_in_patterns(400, shown, plan.protocols, shares)
     inverse = [np.linalg.inv([[p.q if u == v else p.p for u in codes(p)] for v in codes(p)]) for p in plan.protocols]
-    np.testing.assert_allclose(whole.z, along(shown, inverse), atol=1e-12)
+    turned = [np.linalg.inv(side.means) for side in whole.sides]
+    np.testing.assert_allclose(along(whole.z, turned), along(shown, inverse), atol=1e-12)
+
+
+def test_scores_are_taken_at_the_answers_own_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At equal shares they are unbiased too, but say less."""
+    schema = dn.Schema([dn.Choice("a", values(4)), dn.Choice("b", values(4))])
+    plan = dn.Plan(schema, dict.fromkeys(schema.names, dn.LocalHashing(epsilon=4.0)))
+    rng = np.random.default_rng(1)
+    surveys = []
+    for _ in range(25):
+        a = rng.choice(4, 3_000, p=[0.7, 0.2, 0.05, 0.05])
+        b = np.where(rng.random(3_000) < 0.5, a, rng.choice(4, 3_000, p=[0.6, 0.2, 0.1, 0.1]))
+        own = np.zeros((4, 4))
+        np.add.at(own, (a, b), 1 / 3_000)
+        records = {"a": np.array(values(4))[a], "b": np.array(values(4))[b]}
+        surveys.append((own, dn.count(dn.randomize(records, plan, rng=rng), schema.names)))
+
+    def error() -> float:
+        tables = [dn.estimate(counts, schema.names, method="feasible").proper for _, counts in surveys]
+        return float(
+            np.mean([(table.shares - own) ** 2 for table, (own, _) in zip(tables, surveys, strict=True) if table])
+        )
+
+    at_own = error()
+    monkeypatch.setattr(estimates, "margin_shares", lambda axes, _: [np.full(axis.m, 1 / axis.m) for axis in axes])
+    assert np.sqrt(at_own / error()) < 0.85
+
+
+@pytest.mark.parametrize("kind", ["unary", "hashing", "mixed"])
+def test_features_may_be_asked_for_in_any_order(kind: str) -> None:
+    plan, _ = tiny(kind)
+    counts = some_counts(plan, 400)
+    names = plan.schema.names
+    there, back = (dn.estimate(counts, order, method="feasible").proper for order in (names, names[::-1]))
+    assert there is not None
+    assert back is not None
+    np.testing.assert_allclose(back.shares, there.shares.transpose(), atol=1e-9)
