@@ -630,7 +630,7 @@ def test_empty_pieces_of_a_table_do_not_matter() -> None:
 
 def test_an_error_in_one_worker_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "MOST_ROWS", 4096)
-    monkeypatch.setattr(counting, "_workers", lambda: 2)
+    monkeypatch.setattr(counting, "processors", lambda: 2)
     calls = []
 
     def broken(*_arguments: Any) -> None:

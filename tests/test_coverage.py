@@ -1,12 +1,14 @@
 """The grid of intervals as printed: what is tallied, that it can fail, and that it goes on where it was stopped."""
 
+import inspect
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import coverage
+from deniable import coverage, validation
 from deniable.coverage import Held, Setting
 
 
@@ -19,6 +21,7 @@ def test_the_error_of_a_share_is_that_of_its_surveys() -> None:
     value, error = coverage._ratio(10 * held, np.full(400, 10.0))  # ten cells that all do the same are one
     assert error == pytest.approx(np.sqrt(value * (1 - value) / 400))
     assert np.isnan(coverage._ratio(np.zeros(3), np.zeros(3))).all()
+    assert coverage._ratio(np.ones(8), np.ones(8)) == pytest.approx((1, np.sqrt(0.95 * 0.05 / 8)))  # not without error
 
 
 @pytest.fixture(scope="module")
@@ -26,28 +29,56 @@ def found() -> list[Held]:
     return coverage.measure(Setting("flags", 4.0, 10_000, 2), 40)
 
 
-def test_every_question_is_asked_and_its_intervals_hold_the_truth(found: list[Held]) -> None:
-    questions = {one.question: one for one in found}
-    assert questions.keys() == {
-        *coverage.TABLES, *coverage.JOINT, *(f"error of {method}" for method in coverage.METHODS)
-    }  # fmt: skip
-    for question in (*coverage.TABLES, *coverage.JOINT):
-        assert questions[question].judged
-        assert questions[question].value > 0.8, question
+@pytest.fixture(scope="module")
+def choices() -> list[Held]:
+    return coverage.measure(Setting("GRR", 4.0, 10_000, 2), 40)
 
 
-def test_intervals_about_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The control: respondents whose answers are the other way round."""
-    right = coverage.survey
+@pytest.mark.parametrize("rows", ["found", "choices"])
+def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, request: pytest.FixtureRequest) -> None:
+    measured = request.getfixturevalue(rows)
+    setting = measured[0].setting
+    assert [one.question for one in measured] == coverage.questions(setting)
+    for one in measured:
+        if not one.question.startswith("error of"):
+            assert one.judged
+            assert one.value > 0.8, one.question
 
-    def turned(*of: object) -> tuple[np.ndarray, dn.Reports]:
-        own, reports = right(*of)  # type: ignore[arg-type]
-        return np.flip(own), reports
 
-    monkeypatch.setattr(coverage, "survey", turned)
-    wrong = {one.question: one.value for one in coverage.measure(Setting("flags", 4.0, 10_000, 2), 5)}
-    assert all(wrong[method] < 0.6 for method in coverage.METHODS)
-    assert wrong["whole table"] == 0
+@pytest.mark.parametrize("kind", ["flags", "GRR"])
+def test_intervals_about_others_do_not(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: a population, and respondents, whose answers are the other way round."""
+    draw, shares = coverage.survey, coverage.shares_for
+    monkeypatch.setattr(coverage, "survey", lambda *of: (np.flip((drawn := draw(*of))[0]), drawn[1]))
+    turned = {one.question: one.value for one in coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
+    assert all(turned[method] < 0.6 for method in coverage.METHODS)
+    assert turned["whole table"] == 0
+    monkeypatch.setattr(coverage, "survey", draw)
+    true = coverage.shares_for([2, 2] if kind == "flags" else [3, 3])
+
+    def others(levels: list[int]) -> np.ndarray:
+        """Surveys are of the population; what they are compared with is another one."""
+        return true if inspect.stack()[1].function == "survey" else np.flip(shares(levels), axis=0)
+
+    monkeypatch.setattr(coverage, "shares_for", others)
+    wrong = {one.question: one.value for one in coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
+    untouched = {"two surveys", "Cramer's V", "mutual information"}  # the same for both populations
+    for question in ("population", *coverage.JOINT):
+        if question in wrong and question not in untouched:
+            assert wrong[question] < 0.6, question
+
+
+def test_intervals_of_a_whole_table_are_wider(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    right = dn.Estimate.table
+
+    def table(self: dn.Estimate, **options: Any) -> Any:
+        asked.append(options)
+        return right(self, **options)
+
+    monkeypatch.setattr(dn.Estimate, "table", table)
+    coverage.measure(Setting("flags", 4.0, 1_000, 1), 1)
+    assert sum(options == {"simultaneous": True} for options in asked) == 1
 
 
 def test_tables_are_as_far_from_the_truth_as_it_is_said(found: list[Held]) -> None:
@@ -63,6 +94,10 @@ def test_tables_are_as_far_from_the_truth_as_it_is_said(found: list[Held]) -> No
     np.testing.assert_allclose(own, coverage.shares_for([2, 2]), atol=0.003)
 
 
+def made_up(setting: Setting, surveys: int) -> list[Held]:
+    return [coverage._held(setting, question, surveys, 10, 10, 0.9, 0.01) for question in coverage.questions(setting)]
+
+
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Setting] = []
 
@@ -70,7 +105,7 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.
         done.append(setting)
         if len(done) == 4:
             raise KeyboardInterrupt
-        return [coverage._held(setting, "unbiased", surveys, 10, 10, 0.9, 0.01)]
+        return made_up(setting, surveys)
 
     monkeypatch.setattr(coverage, "measure", fake)
     path = tmp_path / "coverage.csv"
@@ -78,24 +113,59 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.
         coverage.measured(path, quick=True)
     first = done[:3]
     whole = coverage.measured(path, quick=True)
-    assert [one.setting for one in whole] == coverage.settings(quick=True)
+    todo = coverage.settings(quick=True)
+    assert list(dict.fromkeys(one.setting for one in whole)) == todo
     assert not set(first) & set(done[4:])
     assert coverage.measured(path, quick=True) == whole
     count = len(done)
-    monkeypatch.setattr(coverage, "__version__", "another")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]), encoding="utf-8")  # the last setting is not whole
+    assert coverage.measured(path, quick=True) == whole
+    assert len(done) == count + 1
+    monkeypatch.setattr(coverage, "QUICK", coverage.QUICK + 1)
     coverage.measured(path, quick=True)
-    assert len(done) == count + len(whole)
+    assert len(done) == count + 1 + len(todo)
+    monkeypatch.setattr(coverage, "_version", lambda: "another")
+    coverage.measured(path, quick=True)
+    assert len(done) == count + 1 + 2 * len(todo)
 
 
-def test_a_damaged_file_of_an_earlier_run_is_told(tmp_path: Path) -> None:
-    (tmp_path / "coverage.csv").write_text("kind,epsilon\nflags,much\n", encoding="utf-8")
+def test_all_processors_find_what_one_does() -> None:
+    todo = [Setting("flags", 4.0, 1_000, 1), Setting("GRR", 4.0, 1_000, 1)]
+    assert dict(coverage._spread(todo, 2, quick=False)) == {setting: coverage.measure(setting, 2) for setting in todo}
+
+
+@pytest.mark.parametrize("text", ["kind,epsilon\nflags,much\n", "kind\n" + "x" * 200_000])
+def test_a_damaged_file_of_an_earlier_run_is_told_before_anything_is_done(tmp_path: Path, text: str) -> None:
+    (tmp_path / "coverage.csv").write_text(text, encoding="utf-8")
     with pytest.raises(dn.EstimateError, match="coverage.csv: is not of an earlier run; remove it"):
-        coverage.measured(tmp_path / "coverage.csv", quick=True)
+        coverage.check(tmp_path / "coverage.csv")
 
 
-def test_the_verdict_names_what_is_least(found: list[Held]) -> None:
-    assert coverage.pooled(found)["consistent"][0] == next(one.value for one in found if one.question == "consistent")
-    lines = coverage.verdict(found).splitlines()
-    assert len(lines) == 1 + len(coverage.TABLES) + len(coverage.JOINT)
-    assert "1 of   1 settings" in lines[1]
-    assert "15 kinds of 95 % intervals" in coverage.summary(found)
+def test_a_quick_run_leaves_the_numbers_of_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(validation.validate, "simulated", lambda **_: [])
+    monkeypatch.setattr(validation.coverage, "check", lambda path: seen.append(path.name))
+    for quick in (True, False):
+        with pytest.raises((StopIteration, ValueError)):
+            validation.run(tmp_path, quick=quick)
+    assert seen == ["coverage-quick.csv", "coverage.csv"]
+
+
+def test_pooled_numbers_are_plain_averages_of_what_is_judged() -> None:
+    def held(n: int, given: int, value: float, error: float) -> Held:
+        return Held("GRR", 1.0, n, 2, "", "ratio", 100, 100, given, value, error)
+
+    rows = [held(1, 100, 0.96, 0.003), held(2, 60, 0.90, 0.004), held(3, 40, 0.1, 0.001), held(4, 0, np.nan, np.nan)]
+    (one,) = coverage.pooled(rows)
+    assert (one.settings, one.judged, one.given, one.low) == (4, 2, 0.8, 1)
+    assert one.value == pytest.approx(0.93)
+    assert one.error == pytest.approx(0.0025)
+    assert one.least == rows[1]
+    assert "    2 of   4    80%   93.0% +- 0.2%    1   90.0% +- 0.4% (GRR, epsilon 1, N = 2" in coverage.verdict(rows)
+    assert "ratio                never enough reports" in coverage.verdict(rows[3:])
+
+
+def test_the_verdict_has_a_line_for_each_question(found: list[Held]) -> None:
+    assert len(coverage.verdict(found).splitlines()) == 3 + len(coverage.TABLES) + len(coverage.JOINT)
+    assert f"{len(coverage.TABLES) + len(coverage.JOINT) - 1} kinds of 95 % intervals" in coverage.summary(found)

@@ -38,7 +38,7 @@ def brute_force(reports: dn.Reports) -> np.ndarray:
     return rows
 
 
-@pytest.fixture(params=["grid", "grid, summed up", "grid, flags mixed", "tree"])
+@pytest.fixture(params=["grid", "grid, summed up", "grid, flags mixed", "grid, in parts", "tree"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "tree":
         monkeypatch.setattr(patterns, "MOST_GRID", 0)
@@ -46,7 +46,9 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     if "summed" in request.param:
         monkeypatch.setattr(patterns, "MOST_PAIRS", 0)
     if "mixed" in request.param:
-        monkeypatch.setattr(patterns, "WHOLE", 0)
+        monkeypatch.setattr(patterns, "FEW", 0)
+    if "parts" in request.param:
+        monkeypatch.setattr(patterns, "GROUP", 2)
     return request.param.split(",")[0]
 
 

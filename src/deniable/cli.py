@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(" ".join(str(error).split()))
         return 1
     except KeyboardInterrupt:
-        _say("stopped; nothing was written")
+        _say(arguments.stopped)
         return 128 + (STOPPED[-1] if STOPPED else signal.SIGINT)
     return 0
 
@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="deniable",
         description="Joint answers, with honest error bars, from answers randomized on each respondent's own device.",
     )
+    parser.set_defaults(stopped="stopped; nothing was written")
     parser.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
@@ -169,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="the paper's figures and claims, simulated anew")
     validate.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write pictures and numbers")
     validate.add_argument("--quick", action="store_true", help="fewer surveys: seconds instead of minutes")
-    validate.set_defaults(run=_validate)
+    validate.set_defaults(run=_validate, stopped="stopped; the same command goes on from here")
     return parser
 
 

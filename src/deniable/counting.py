@@ -60,7 +60,7 @@ def count(
     jobs = jobs_for(plan, names, order)
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
     needed = tuple(dict.fromkeys(name for job in jobs for name in job.needed))
-    workers = _workers()
+    workers = processors()
     rows = _batch_rows(plan, jobs, needed, total, workers)
     workers = max(1, min(workers, -(-total // rows)))
     check_memory(sum(job.cells for job in jobs), sum(prod(job.shape) for job in jobs), workers, order)
@@ -89,7 +89,7 @@ def count(
     return Counts(plan, tables, moments=moments, patterns=patterns)
 
 
-def _workers() -> int:
+def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

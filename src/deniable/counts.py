@@ -54,10 +54,11 @@ class Counts:
         moments: npt.ArrayLike | None = None,
         patterns: Mapping[Any, npt.ArrayLike] | None = None,
     ) -> None:
-        if not isinstance(plan, Plan) or not isinstance(tables, Mapping | None):
-            raise CountError(
-                f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {tables!r}"
-            )
+        for given in (tables, patterns):
+            if not isinstance(plan, Plan) or not isinstance(given, Mapping | None):
+                raise CountError(
+                    f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {given!r}"
+                )
         whole = _ordered(plan, patterns or {}, _checked_patterns)
         ordered = _ordered(plan, tables or {}, _checked_table)
         for names, array in whole.items():
@@ -110,6 +111,7 @@ class Counts:
 
     def shown(self, *names: str) -> Array | None:
         """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
+        checked_names(self.plan, names)
         holders = [table for table in self.patterns if set(names) <= set(table)]
         if not holders:
             return None
@@ -118,6 +120,7 @@ class Counts:
         return np.asarray(margin).transpose(_places(names, table))
 
     def __add__(self, other: Self) -> "Counts":
+        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
         if not isinstance(other, Counts):
             return NotImplemented
         if self.plan != other.plan:
@@ -219,7 +222,10 @@ def _checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
     what = f"the patterns of {_called(names)}"
     if (shape := patterns_shape(plan, names)) is None:
         raise CountError(f"{what} are too many to be kept")
-    return _checked_numbers(given, shape, what)
+    array = _checked_numbers(given, shape, what)
+    if array.sum(dtype=np.float64) > MOST:
+        raise CountError(f"{what} are of more reports than 64-bit integers can count")
+    return array
 
 
 def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
@@ -230,20 +236,31 @@ def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
 
 
 def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
-    """An array of patterns from those that were shown."""
-    line = np.zeros(prod(patterns_shape(plan, names) or ()), np.int64)
+    """An array of patterns from those that were shown, rising places and numbers of reports."""
+    shape = patterns_shape(plan, names)
+    if (
+        shape is None
+        or places.dtype.kind not in "iu"
+        or numbers.dtype.kind not in "iu"
+        or places.shape != numbers.shape
+    ):
+        raise ValueError("not patterns")
+    line = np.zeros(prod(shape), np.int64)
+    if len(places) and (places[0] < 0 or (np.diff(places) <= 0).any()):
+        raise ValueError("not places")
     line[places] = numbers
-    return line.reshape(patterns_shape(plan, names) or ())
+    return line.reshape(shape)
 
 
 def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
-    """The table behind which these patterns stand."""
-    table = patterns
+    """The table behind which these patterns stand, in floating point while that is exact: it is ten times faster."""
+    kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
+    table = patterns.astype(kind)
     for name in names:
-        evidence = plan[name].patterns
-        with_all = np.hstack([np.ones((len(evidence), 1), np.int64), evidence])
+        evidence = plan[name].patterns.astype(kind)
+        with_all = np.hstack([np.ones((len(evidence), 1), kind), evidence])
         table = np.tensordot(table, with_all, axes=([0], [0]))
-    return _frozen(table)
+    return _frozen(table.astype(np.int64))
 
 
 def _places(names: Sequence[str], table: Names) -> list[int]:

@@ -6,14 +6,15 @@ which go together, so the error of a share of intervals is that of a ratio of su
 """
 
 import csv
-import os
+import signal
 import sys
+import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
-from functools import reduce
+from functools import cache, partial, reduce
+from hashlib import sha256
 from itertools import product
 from math import nan, sqrt
 from multiprocessing import get_context
@@ -25,7 +26,7 @@ import numpy as np
 from deniable import __version__
 from deniable.answers import JointAnswer
 from deniable.comparison import compare
-from deniable.counting import count
+from deniable.counting import count, processors
 from deniable.counts import Counts
 from deniable.draws import seeded
 from deniable.errors import EstimateError
@@ -48,9 +49,12 @@ SURVEYS, QUICK = 200, 8  # of each setting
 METHODS = ("unbiased", "consistent", "feasible", "maximum likelihood")
 JOINT = (
     "conditional", "difference", "ratio", "odds ratio", "correlation", "Cramer's V", "mutual information",
-    "two surveys", "regression",
+    "two surveys", "regression", "known margin", "draws",
 )  # fmt: skip
 TABLES = (*METHODS, "population", "whole table")
+DRAWS = 200  # of proper tables, in one survey
+LEVEL = 0.95
+CHANCE = 3.29  # standard errors: one chance in a thousand
 ANSWERED = 0.5  # of the intervals that were asked for: where fewer are given, coverage is not judged
 
 Intervals = Iterator[tuple[str, float, float, float]]  # question, truth, low and high
@@ -179,6 +183,12 @@ def joint_intervals(plan: Plan, counts: Counts, before: Estimate, n: int, rng: n
     for row in compare(est, after).to_pylist():
         yield "two surveys", 0.0, row["low"], row["high"]
     yield from _regression(plan, counts, t)
+    known = est.given({b: dict(zip(second[1:], t.sum(axis=0)[1:].tolist(), strict=True))})
+    for truth, row in zip(t.flat, known.table().to_pylist(), strict=True):
+        yield "known margin", truth, row["low"], row["high"]
+    draws = estimate(counts, plan.schema.names, method="feasible").about("population").posterior(draws=DRAWS, rng=rng)
+    for truth, row in zip(t.flat, draws.table().to_pylist(), strict=True):
+        yield "draws", truth, row["low"], row["high"]
 
 
 def _asked(question: str, truth: float, answer: JointAnswer) -> tuple[str, float, float, float]:
@@ -199,6 +209,13 @@ def _regression(plan: Plan, counts: Counts, t: Array) -> Intervals:
         yield "regression", float(truth), row["low"], row["high"]
 
 
+def questions(setting: Setting) -> list[str]:
+    """All that is measured in a setting, in the order in which it is asked."""
+    flags_only = ("odds ratio", "correlation")
+    joint = [question for question in JOINT if setting.kind == "flags" or question not in flags_only]
+    return [*TABLES, *(joint if setting.order == 2 else ()), *(f"error of {method}" for method in METHODS)]
+
+
 # -- many surveys -----------------------------------------------------------------------------------------------------
 
 
@@ -211,10 +228,12 @@ def measure(setting: Setting, surveys: int) -> list[Held]:
     squares: dict[str, list[float]] = defaultdict(list)
     for _ in range(surveys):
         own, reports = survey(plan, setting.n, rng)
-        counts, found = tables(plan, reports)
-        asked = [*intervals_of_tables(found, own, shares)]
-        if setting.order == 2:
-            asked += joint_intervals(plan, counts, found["consistent"], setting.n, rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they warn of shows in the tally
+            counts, found = tables(plan, reports)
+            asked = [*intervals_of_tables(found, own, shares)]
+            if setting.order == 2:
+                asked += joint_intervals(plan, counts, found["consistent"], setting.n, rng)
         sums: dict[str, Any] = defaultdict(lambda: np.zeros(3))
         for question, truth, low, high in asked:
             sums[question] += (1, low == low, low - 1e-12 <= truth <= high + 1e-12)
@@ -237,15 +256,16 @@ def measure(setting: Setting, surveys: int) -> list[Held]:
 
 
 def _held(of: Setting, question: str, surveys: int, asked: int, given: int, value: float, error: float) -> Held:
-    return Held(of.kind, of.epsilon, of.n, of.order, __version__, question, surveys, asked, given, value, error)
+    return Held(of.kind, of.epsilon, of.n, of.order, _version(), question, surveys, asked, given, value, error)
 
 
 def _ratio(held: Array, given: Array) -> tuple[float, float]:
-    """A ratio of sums over surveys, and its standard error."""
+    """A ratio of sums over surveys, and its standard error; if all are alike, that of one interval in each survey."""
     if not given.sum():
         return nan, nan
     value = float(held.sum() / given.sum())
-    return value, float(np.sqrt(np.sum((held - value * given) ** 2)) / given.sum())
+    error = float(np.sqrt(np.sum((held - value * given) ** 2)) / given.sum())
+    return value, error or sqrt(LEVEL * (1 - LEVEL) / np.count_nonzero(given))
 
 
 def settings(*, quick: bool) -> list[Setting]:
@@ -257,8 +277,8 @@ def settings(*, quick: bool) -> list[Setting]:
 def measured(path: Path, *, quick: bool) -> list[Held]:
     """The whole grid, written to a file after every setting; what an earlier run has written is not done again."""
     surveys = QUICK if quick else SURVEYS
-    todo = settings(quick=quick)
-    found = {setting: own for setting, own in _read(path, surveys).items() if setting in todo}
+    todo, version = settings(quick=quick), _version()
+    found = {setting: own for setting, own in _read(path, surveys, version).items() if setting in todo}
     left = [setting for setting in todo if setting not in found]
     if found:
         again = f"remove {path.name} to do them again"
@@ -269,18 +289,34 @@ def measured(path: Path, *, quick: bool) -> list[Held]:
     return [one for each in todo for one in found[each]]
 
 
+@cache
+def _version() -> str:
+    """Of what is measured: the version, and all of the code."""
+    code = sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        code.update(file.read_bytes())
+    return f"{__version__} {code.hexdigest()[:12]}"
+
+
 def _line(each: tuple[Setting, list[Held]], done: int, of: int) -> str:
     setting = each[0]
     return f"coverage, {done + 1} of {of} settings: {setting.kind}, epsilon {setting.epsilon:g}, N = {setting.n:,}"
 
 
 def _spread(todo: Sequence[Setting], surveys: int, *, quick: bool) -> Iterator[tuple[Setting, list[Held]]]:
-    """On all processors; a quick one here."""
+    """On all processors, each as it comes; a quick one here. Whoever stops this ends the workers at once."""
+    work = partial(_measured, surveys=surveys)
     if quick:
-        yield from ((setting, measure(setting, surveys)) for setting in todo)
+        yield from map(work, todo)
     elif todo:
-        with ProcessPoolExecutor(min(len(todo), os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
-            yield from zip(todo, pool.map(measure, todo, [surveys] * len(todo)), strict=True)
+        with get_context("spawn").Pool(
+            min(len(todo), processors()), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+        ) as pool:
+            yield from pool.imap_unordered(work, todo)
+
+
+def _measured(setting: Setting, surveys: int) -> tuple[Setting, list[Held]]:
+    return setting, measure(setting, surveys)
 
 
 def _write(found: Sequence[Held], path: Path) -> None:
@@ -290,59 +326,91 @@ def _write(found: Sequence[Held], path: Path) -> None:
         writer.writerows(asdict(one) for one in found)
 
 
-def _read(path: Path, surveys: int) -> dict[Setting, list[Held]]:
-    """What an earlier run of this version with as many surveys has written."""
-    if not path.exists():
-        return {}
+def check(path: Path) -> None:
+    """Tell at once if a file of an earlier run is damaged."""
+    _rows(path)
+
+
+def _read(path: Path, surveys: int, version: str) -> dict[Setting, list[Held]]:
+    """The settings that an earlier run of the same code with as many surveys has written in full."""
     found: dict[Setting, list[Held]] = defaultdict(list)
+    for one in _rows(path):
+        if one.surveys == surveys and one.version == version:
+            found[one.setting].append(one)
+    return {setting: own for setting, own in found.items() if [one.question for one in own] == questions(setting)}
+
+
+def _rows(path: Path) -> list[Held]:
+    if not path.exists():
+        return []
     with path.open(newline="", encoding="utf-8") as file:
         try:
-            rows = [Held(**{f.name: f.type(row[f.name]) for f in fields(Held)}) for row in csv.DictReader(file)]  # type: ignore[operator]
-        except (KeyError, ValueError, TypeError):
+            return [Held(**{f.name: f.type(row[f.name]) for f in fields(Held)}) for row in csv.DictReader(file)]  # type: ignore[operator]
+        except (KeyError, ValueError, TypeError, csv.Error):
             raise EstimateError(f"{path}: is not of an earlier run; remove it, or take another folder") from None
-        for one in rows:
-            if one.surveys == surveys and one.version == __version__:
-                found[one.setting].append(one)
-    return dict(found)
 
 
 # -- what came out ----------------------------------------------------------------------------------------------------
 
 
-def pooled(found: Sequence[Held]) -> dict[str, tuple[float, float, Held]]:
-    """Of each question: how often its intervals hold the truth over all settings it is judged in, and the least."""
-    result = {}
+@dataclass(frozen=True)
+class Pooled:
+    """Of one question, over the settings it is judged in, all alike: coverage and its error, and where it is least."""
+
+    question: str
+    settings: int
+    judged: int
+    given: float  # share of the intervals that were asked for in these
+    value: float
+    error: float
+    least: Held
+    low: int  # settings in which it is below 95 % by more than chance
+
+
+def pooled(found: Sequence[Held]) -> list[Pooled]:
+    """All questions that are judged anywhere."""
+    result = []
     for question in (*TABLES, *JOINT):
-        judged = [one for one in found if one.question == question and one.judged]
+        own = [one for one in found if one.question == question]
+        judged = [one for one in own if one.judged]
         if judged:
-            weights = np.array([one.given for one in judged], float)
-            value = float(np.average([one.value for one in judged], weights=weights))
-            error = float(np.sqrt(np.sum((weights * [one.error for one in judged]) ** 2)) / weights.sum())
-            result[question] = value, error, min(judged, key=lambda one: one.value)
+            value = float(np.mean([one.value for one in judged]))
+            error = float(np.sqrt(np.sum([one.error**2 for one in judged]))) / len(judged)
+            given = sum(one.given for one in judged) / sum(one.asked for one in judged)
+            low = sum(one.value < LEVEL - CHANCE * one.error for one in judged)
+            least = min(judged, key=lambda one: one.value)
+            result.append(Pooled(question, len(own), len(judged), given, value, error, least, low))
     return result
 
 
 def verdict(found: Sequence[Held]) -> str:
     """A line for each question."""
-    lines = ["95 % intervals as printed, where at least half of those asked for are given (figure 7, coverage.csv):"]
-    for question, (value, error, least) in pooled(found).items():
-        own = [one for one in found if one.question == question]
-        where = f"{least.kind}, epsilon {least.epsilon:g}, N = {least.n:,}, {least.order} features"
+    lines = [
+        "95 % intervals as printed, in settings where at least half of those asked for are given (figure 7,",
+        f"coverage.csv); low: below 95 % by more than {CHANCE} errors. Draws are beliefs, under a flat prior:",
+        f"  {'':20} {'judged':>12} {'given':>6} {'hold the truth':>15} {'low':>4}   least",
+    ]
+    every = pooled(found)
+    for one in every:
+        where = f"{one.least.kind}, epsilon {one.least.epsilon:g}, N = {one.least.n:,}, features {one.least.order}"
         lines.append(
-            f"  {question:20} {sum(one.judged for one in own):3} of {len(own):3} settings, {value:6.1%} +- {error:.1%};"
-            f" least {least.value:6.1%} +- {least.error:.1%}: {where}"
+            f"  {one.question:20} {one.judged:5} of {one.settings:3} {one.given:6.0%} {one.value:7.1%} +- "
+            f"{one.error:4.1%} {one.low:4}   {one.least.value:.1%} +- {one.least.error:.1%} ({where})"
         )
-    return "\n".join(lines)
+    never = {one.question for one in found if one.question in (*TABLES, *JOINT)} - {one.question for one in every}
+    return "\n".join([*lines, *(f"  {question:20} never enough reports" for question in sorted(never))])
 
 
 def summary(found: Sequence[Held]) -> str:
-    """Two lines: how often all kinds of intervals hold the truth, and how far feasible tables are from it."""
-    every = pooled(found)
-    least, most = (ends(every, key=lambda question: every[question][0]) for ends in (min, max))
+    """A few lines: how often all kinds of intervals hold the truth, and how far feasible tables are from it."""
+    every = [one for one in pooled(found) if one.question != "draws"]
+    least, most = (ends(every, key=lambda one: one.value) for ends in (min, max))
     ratios = [ratio for (_, method), ratio in accuracies(found).items() if method == "feasible"]
+    judged, low = (sum(number) for number in zip(*((one.judged, one.low) for one in every), strict=True))
     return (
-        f"  figure 7: {len(every)} kinds of 95 % intervals hold the truth in {every[least][0]:.1%} +- "
-        f"{every[least][1]:.1%} ({least}) to {every[most][0]:.1%} +- {every[most][1]:.1%} ({most})\n"
+        f"  figure 7: {len(every)} kinds of 95 % intervals hold the truth in {least.value:.1%} +- {least.error:.1%} "
+        f"({least.question}) to {most.value:.1%} +- {most.error:.1%} ({most.question});\n"
+        f"    of {judged:,} settings and kinds {low} are low by more than chance (one in a thousand) allows for one\n"
         f"  figure 8: feasible tables have {np.mean(ratios):.3f} times the error of maximum likelihood, at most "
         f"{max(ratios):.3f} in a setting"
     )
@@ -432,7 +500,7 @@ def _contest(found: Sequence[Held], path: Path) -> None:
     axes[-1].legend(fontsize=7, frameon=False)
     figure.suptitle(
         "Root mean square error of tables of three features, over that of expectation maximization run to its end "
-        "on the same reports: feasible tables are as good",
+        "(maximum likelihood) on the same reports",
         fontsize=10,
     )
     with replacing(path) as temporary:

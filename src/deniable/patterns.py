@@ -24,7 +24,7 @@ from deniable.structure import Array, along, as_matrix, flat
 MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor,
 SMALL_GRID = 1 << 16  # or even if they are more than four times the reports
 GROUP = 64  # patterns of several small features that are taken as one
-WHOLE = 256  # patterns of all features, if there are no more
+FEW = 256  # patterns of all features: no need for compiled code
 MOST_PAIRS = 1 << 25  # numbers in pairs of answers, beyond which patterns are summed up instead
 BLOCK = 1 << 21  # numbers in some rows of L
 
@@ -45,11 +45,14 @@ class Grid:
 
     @cached_property
     def grouped(self) -> list[Array]:
-        """The channels of neighbouring small features as one, so that there are few and large products."""
+        """The channels of neighbouring features as one, so that there are few products; two, if they are small."""
+        sizes, cuts = self.shares.shape, range(1, len(self.channels))
+        if cuts and self.shares.size <= GROUP**2:
+            cut = min(cuts, key=lambda k: prod(sizes[:k]) + prod(sizes[k:]))
+            return [flat(self.channels[:cut]), flat(self.channels[cut:])]
         groups: list[list[Array]] = [[]]
-        most = WHOLE if self.shares.size <= WHOLE else GROUP
         for channel in self.channels:
-            if prod(map(len, groups[-1])) * len(channel) > most:
+            if prod(map(len, groups[-1])) * len(channel) > GROUP:
                 groups.append([])
             groups[-1].append(channel)
         return [flat(group) for group in groups if group]
@@ -57,7 +60,7 @@ class Grid:
     @cached_property
     def tools(self) -> ModuleType | None:
         """What mixes the axes of many flags, for a climb of a thousand steps; None if they are not flags, or few."""
-        if self.shares.size <= WHOLE or any(channel.shape != (2, 2) for channel in self.channels):
+        if self.shares.size <= FEW or any(channel.shape != (2, 2) for channel in self.channels):
             return None
         return tools_for(1e-5 * self.shares.size * len(self.channels))
 
@@ -132,6 +135,9 @@ def _along(line: Array, matrices: list[Array]) -> Array:
     """One matrix along each axis of a tensor, from flat to flat."""
     if len(matrices) == 1:
         return np.asarray(matrices[0] @ line)
+    if len(matrices) == 2:
+        left, right = matrices
+        return np.asarray(left @ line.reshape(left.shape[1], -1) @ right.T).reshape(-1)
     return along(line.reshape([matrix.shape[1] for matrix in matrices]), matrices).reshape(-1)
 
 

@@ -6,6 +6,7 @@ errors the simulation is away.
 """
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import reduce
@@ -289,7 +290,7 @@ def largest(found: Sequence[Point]) -> str:
     return (
         f"Figures 1 to 3: {says}. Of {len(judged)} points with a formula {outside} are outside of their own 99.9 % "
         f"band;\n  the largest deviation over all panels is {abs(far.z):.1f} simulation errors (figure {far.figure}"
-        f"{far.panel}, {far.sets}, N = {far.n:,}); {allowed:.1f} would be chance"
+        f"{far.panel}, {far.sets}, N = {far.n:,}); chance allows {allowed:.1f} (99.9 % for all points together)"
     )
 
 
@@ -338,12 +339,14 @@ def prepared(folder: str | Path) -> Path:
     try:
         import matplotlib as mpl
     except ImportError:
-        raise EstimateError("the figures need matplotlib: install deniable with the extra `report`") from None
+        raise EstimateError("the figures need matplotlib: pip install 'deniable[report]'") from None
     mpl.use("Agg")
     where = Path(folder)
     if where.exists() and not where.is_dir():
         raise EstimateError(f"{where}: is a file, and the figures need a folder")
     where.mkdir(parents=True, exist_ok=True)
+    if not os.access(where, os.W_OK):
+        raise EstimateError(f"{where}: nothing can be written to this folder")
     return where
 
 

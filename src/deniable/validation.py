@@ -11,6 +11,8 @@ from deniable.files import replacing
 def run(output: str | Path, *, quick: bool) -> str:
     """Draw all figures, write the numbers behind them, and return a verdict of one screen; all lines in verdict.txt."""
     folder = validate.prepared(output)
+    grid_path = folder / ("coverage-quick.csv" if quick else "coverage.csv")
+    coverage.check(grid_path)
     many = validate.simulated(quick=quick)
     found = [point for one in many for point in validate.points(one)]
     validate.figures(found, many, folder)
@@ -19,7 +21,7 @@ def run(output: str | Path, *, quick: bool) -> str:
     corrections.draw(tails, folder)
     ranks = calibration.ranks(calibration.QUICK if quick else calibration.TRUTHS, np.random.default_rng(1))
     calibration.draw(ranks, folder)
-    grid = coverage.measured(folder / "coverage.csv", quick=quick)
+    grid = coverage.measured(grid_path, quick=quick)
     coverage.draw(grid, folder)
     screen = "\n".join(
         [
