@@ -489,8 +489,9 @@ class Estimate:
             for of in (est.covariance_of, est._open)
         )
         covariance = settled(covariance, SLACK / est.n)
-        each = ([vector[None] for vector in weights] for weights in pieces)
-        trusted = all(judge(est.groups, rows, population=est._population)[1].all() for rows in each)
+        columns = [np.unique(vectors, axis=0, return_inverse=True) for vectors in zip(*pieces, strict=True)]
+        _, judged = judge(est.groups, [rows for rows, _ in columns], population=est._population)
+        trusted = bool(judged[tuple(places.reshape(-1) for _, places in columns)].all())
         law = question.law(own, covariance)
         enough = trusted and bool(question.steady(own, covariance)) and bool(np.isfinite(law.stderr))
         value, cut = float(law.value), (-inf, inf)
