@@ -45,7 +45,7 @@ KINDS = ("flags", "GRR", "unary", "hashing", "mixed")
 EPSILONS = (1.0, 2.0, 4.0)  # of each feature
 SIZES = (1_000, 10_000)
 ORDERS = (1, 2, 3)
-SURVEYS, QUICK = 200, 8  # of each setting
+SURVEYS, QUICK = 150, 8  # of each setting
 METHODS = ("unbiased", "consistent", "feasible", "maximum likelihood")
 JOINT = (
     "conditional", "difference", "ratio", "odds ratio", "correlation", "Cramer's V", "mutual information",
