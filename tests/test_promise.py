@@ -122,12 +122,26 @@ def test_words_never_promise_too_much() -> None:
 
 def test_the_sentence_is_honest_about_a_large_epsilon() -> None:
     schema = dn.Schema([dn.Flag(str(k)) for k in range(8)])
-    for epsilon, words in ((2.0, "nobody can pin"), (8.0, "together are protected little"), (80.0, "protects little")):
+    for epsilon, words in (
+        (2.0, "nobody can pin"),
+        (3.0, "never to certainty"),
+        (8.0, "a whole report is protected little"),
+        (80.0, "protects little"),
+    ):
         plan = dn.Plan(schema, epsilon=epsilon)
         assert words in in_one_sentence(plan)
+        assert ("nobody can pin" in in_one_sentence(plan)) == (epsilon == 2)
         assert of_report(plan).up_to(BELIEF) in in_one_sentence(plan)
-        assert of_report(plan).little == (of_report(plan).most(BELIEF) > LITTLE) == (epsilon > 2)
+        assert of_report(plan).little == (of_report(plan).most(BELIEF) > LITTLE) == (epsilon > 3)
     assert Promise(Fraction(9)).up_to(BELIEF) == "to at most 50 in 100"  # odds of 1 to 9, nine times
     assert Promise(Fraction(10**30)).up_to(BELIEF) == "to practical certainty"
     public = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()})
     assert in_one_sentence(public).startswith("Nothing is protected")
+
+
+def test_the_sentence_sets_apart_what_is_not_protected() -> None:
+    """Somebody who sees an open answer that goes with a protected one needs no report of the latter."""
+    plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("buys")]), {"buys": dn.Public()}, epsilon=1.0)
+    assert "(beyond what buys tells, which is not protected)" in in_one_sentence(plan)
+    assert in_one_sentence(plan).count("in 100") == 1  # one protected question is the whole of it
+    assert "beyond" not in in_one_sentence(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0))

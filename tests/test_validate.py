@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import calibration, claims, corrections, paper, simulate, validate
+from deniable import calibration, claims, corrections, coverage, paper, simulate, validate
 from deniable.cli import main
 
 RUNS = 4_000
@@ -80,11 +80,19 @@ def test_figures_are_written_with_their_numbers(
     monkeypatch.setattr(validate, "QUICK", 500)
     monkeypatch.setattr(validate, "SIZES", (10, 200, 1_000))
     monkeypatch.setattr(calibration, "QUICK", 5)
+    monkeypatch.setattr(coverage, "QUICK", 2)
     assert main(["validate", "-o", str(tmp_path / "figures"), "--quick"]) == 0
     out = capsys.readouterr().out
     assert "points with a formula" in out
     assert out.count("\n  holds ") + out.count("\n  DOES NOT HOLD ") == 7
-    assert (tmp_path / "figures/figure-4.png").stat().st_size > 20_000
+    assert len(out.splitlines()) < 30  # one screen
+    assert all((tmp_path / f"figures/figure-{number}.png").stat().st_size > 20_000 for number in range(4, 9))
+    assert {file.name for file in (tmp_path / "figures").glob("*.csv")} == {
+        *(f"figure-{number}.csv" for number in (1, 2, 3, 4, 5, 6, 8)), "coverage-quick.csv"
+    }  # fmt: skip
+    verdict = (tmp_path / "figures/verdict.txt").read_text(encoding="utf-8")
+    assert out.rstrip() in verdict
+    assert "hold the truth" in verdict
     assert (tmp_path / "figures/figure-6.csv").read_text(encoding="utf-8").startswith("cell,p_value,tenth 1")
     assert (tmp_path / "figures/figure-5.csv").read_text(encoding="utf-8").startswith("sets,n,formula,simulated")
     for number in (1, 2, 3):

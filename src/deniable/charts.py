@@ -136,7 +136,7 @@ def heat_map(
                 corner = (left + side * j + 0.75, y + 0.75)
                 cell = Rectangle(corner, side - 1.5, row_height - 1.5, lw=0, color=CELL)
                 if effect is None:
-                    cell.set(facecolor="none", edgecolor=LINES, linewidth=1)
+                    cell.set(facecolor="none", edgecolor=SOFT, linewidth=0.7)
                 axis.add_patch(cell)
                 if effect:
                     hue = AGAINST if effect < 0 else MARK
@@ -145,8 +145,10 @@ def heat_map(
                             corner, side - 1.5, row_height - 1.5, lw=0, color=hue, alpha=round(abs(effect) / most, 3)
                         )
                     )
+                    if effect < 0:  # not by colour alone
+                        _text(axis, left + side * (j + 0.5), middle, "−", INK, "center", size=10.5)
         for j in range(size - 1):
-            if side >= 15 or j % 5 in (0, 4):
+            if side >= 15 or j == 0 or j % 5 == 4:
                 _text(axis, left + side * (j + 0.5), top + 48, str(j + 1), SOFT, "center", size=10.5)
         _key(
             axis,
@@ -171,7 +173,7 @@ def _key(axis: Any, left: float, most: float, missing: bool, negative: bool) -> 
         _text(axis, start + 15 * k + 7, 9, f"{steps[k] * most:.2f}".replace("-", "−"), SOFT, "center", size=10.5)
     if missing:
         at = start + 15 * len(steps) + 24
-        axis.add_patch(Rectangle((at, 20), 13.5, 11, facecolor="none", edgecolor=LINES, lw=1))
+        axis.add_patch(Rectangle((at, 20), 13.5, 11, facecolor="none", edgecolor=SOFT, lw=0.7))
         _text(axis, at + 20, 26, NOT_ENOUGH, SOFT, "left", size=10.5)
 
 

@@ -170,7 +170,10 @@ def _parser() -> argparse.ArgumentParser:
     validate = commands.add_parser("validate", help="the paper's figures and claims, simulated anew")
     validate.add_argument("-o", "--output", metavar="FOLDER", required=True, help="where to write pictures and numbers")
     validate.add_argument("--quick", action="store_true", help="fewer surveys: seconds instead of minutes")
-    validate.set_defaults(run=_validate, stopped="stopped; the same command goes on from here")
+    validate.set_defaults(
+        run=_validate,
+        stopped="stopped; the same command repeats the first minute and goes on with coverage where it was",
+    )
     return parser
 
 

@@ -12,7 +12,7 @@ import warnings
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from functools import cache, partial, reduce
 from hashlib import sha256
 from itertools import product
@@ -386,8 +386,8 @@ def pooled(found: Sequence[Held]) -> list[Pooled]:
 def verdict(found: Sequence[Held]) -> str:
     """A line for each question."""
     lines = [
-        "95 % intervals as printed, in settings where at least half of those asked for are given (figure 7,",
-        f"coverage.csv); low: below 95 % by more than {CHANCE} errors. Draws are beliefs, under a flat prior:",
+        "95 % intervals as printed, in settings where at least half of those asked for are given (figure 7, and its",
+        f"numbers); low: below 95 % by more than {CHANCE} errors. Draws are beliefs, under a flat prior:",
         f"  {'':20} {'judged':>12} {'given':>6} {'hold the truth':>15} {'low':>4}   least",
     ]
     every = pooled(found)
@@ -434,6 +434,10 @@ def draw(found: Sequence[Held], folder: Path) -> None:
     """Figure 7, a map of how often intervals hold the truth, and figure 8, how far tables are from it."""
     _map(found, folder / "figure-7.png")
     _contest(found, folder / "figure-8.png")
+    with replacing(folder / "figure-8.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(field.name for field in fields(Setting)), "method", "error over maximum likelihood"])
+        writer.writerows([*astuple(setting), method, ratio] for (setting, method), ratio in accuracies(found).items())
 
 
 def _map(found: Sequence[Held], path: Path) -> None:
@@ -468,8 +472,8 @@ def _map(found: Sequence[Held], path: Path) -> None:
     figure.colorbar(picture, ax=axis, label="% that hold the truth", pad=0.01)
     surveys = found[0].surveys
     figure.suptitle(
-        f"95 % intervals as printed, {surveys} surveys of each setting. White is 95 %; a cross means that most were "
-        "not given, for want of reports, or not asked for",
+        f"95 % intervals as printed, {surveys} surveys of each setting: how often they hold the truth\n"
+        "White is 95 %; a cross means that most were not given, for want of reports, or not asked for",
         fontsize=10,
     )
     with replacing(path) as temporary:

@@ -21,13 +21,13 @@ from deniable.files import check_target, replacing
 from deniable.intervals import checked_level
 from deniable.letters import isolated, shortened
 from deniable.pairs import associations
-from deniable.plan import Plan
+from deniable.plan import Plan, rounded_up
 from deniable.progress import told
 from deniable.promise import BELIEF, Promise, in_one_sentence, of_question, of_report, public_names
 from deniable.protocols import Public
 from deniable.schema import Choice
 from deniable.shares import short_name, singles
-from deniable.together import TRIED, WIDE, Pair, conditionals, in_words, missing_pairs, narrow, ranked, square
+from deniable.together import TRIED, Pair, conditionals, in_words, missing_pairs, narrow, ranked, square
 
 ASKED = 12  # questions before the rest of the list is folded
 LISTED = 15  # lines about what could not be answered
@@ -41,7 +41,9 @@ class Content:
     title: str
     n: int
     level: str
+    besides: str  # the rest to 100
     plan: Plan
+    epsilon: str
     asked: Table
     all_asked: Table | None
     promise: Table
@@ -120,7 +122,11 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         title=title or "Survey report",
         n=counts.n,
         level=f"{100 * level:.10g} %",
+        besides=f"{100 * (1 - level):.3g}",
         plan=plan,
+        epsilon=f"{rounded_up(plan.epsilon):.4f}"
+        if len(public_names(plan)) < len(plan.schema)
+        else "none: nothing is protected",
         asked=replace(asked, rows=asked.rows[:ASKED]),
         all_asked=asked if len(asked.rows) > ASKED else None,
         promise=_promise(plan),
@@ -142,9 +148,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         missing=len(missing) + untried,
         protocols=_protocols(plan),
         versions=_versions(),
-        notes=tuple(
-            f"{name} has more than {WIDE} answers and is not paired with other questions here." for name in wide
-        ),
+        notes=tuple(f"{name} has so many answers that it is not paired with other questions here." for name in wide),
     )
 
 
@@ -223,7 +227,13 @@ def _protocols(plan: Plan) -> Table:
             rows.append((feature.name, "PUBLIC, not protected", "none", "", ""))
         else:
             rows.append(
-                (feature.name, protocol.name, f"{protocol.epsilon:.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
+                (
+                    feature.name,
+                    protocol.name,
+                    f"{rounded_up(protocol.epsilon):.4f}",
+                    f"{protocol.q:.2%}",
+                    f"{protocol.p:.2%}",
+                )
             )
     head = ("question", "protocol", "epsilon", "true one marked", "any other marked")
     return Table("How each answer was randomized", head, tuple(rows), words=2)
@@ -244,9 +254,9 @@ def _more(others: Sequence[Unanswered], untried: int) -> str:
     if not others:
         return ""
     low, high = str(others[0].needed), str(others[-1].needed)
-    told = f"{low} reports" if low == high else f"from {low} to {high} reports"
-    which = f"; the {len(others):,} of them that were tried" if untried else ", which"
-    return f"And {len(others) + untried:,} more{which} take {told}."
+    told = low if low == high else f"from {low} to {high}"
+    tried = f", of which {len(others):,} were tried" if untried else ""
+    return f"And {len(others) + untried:,} more{tried}. Reports they would take: {told}."
 
 
 def _versions() -> str:

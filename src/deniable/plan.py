@@ -132,14 +132,14 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
         if isinstance(protocol, Public):
             rows.append((feature.name, answers, "PUBLIC", "none", "always", "never"))
         else:
-            shown = (f"{_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
+            shown = (f"{rounded_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
             rows.append((feature.name, answers, protocol.name, *shown))
     lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
     public = [feature.name for feature, protocol in plan if isinstance(protocol, Public)]
     if len(public) < len(plan.schema):
         lines += [
             "",
-            f"Total epsilon {_up(plan.epsilon):.4f}: one whole report changes nobody's odds of having given",
+            f"Total epsilon {rounded_up(plan.epsilon):.4f}: one whole report changes nobody's odds of having given",
             f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
         ]
     if public:
@@ -147,13 +147,13 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
     return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
 
 
-def _up(number: float, grid: int = 10_000) -> float:
+def rounded_up(number: float, grid: int = 10_000) -> float:
     """Round up, so that no printed digit understates the loss of privacy."""
     return math.ceil(number * grid) / grid
 
 
 def _odds(epsilon: float) -> str:
-    return f"{_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{_up(epsilon):.4f}"
+    return f"{rounded_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{rounded_up(epsilon):.4f}"
 
 
 def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:

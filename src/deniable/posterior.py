@@ -56,13 +56,13 @@ class Posterior:
 
 
 def shortest(draws: Array, level: float) -> tuple[Array, Array]:
-    """The shortest interval that holds a share of the draws, for each column: it may begin at zero."""
+    """The shortest interval that holds a share of the draws, for each column; from zero on, if it holds the least."""
     rising = np.sort(draws, axis=0)
     held = min(len(rising), max(2, ceil(level * len(rising))))
     widths = rising[held - 1 :] - rising[: len(rising) - held + 1]
     first = np.argmin(widths, axis=0)
     columns = np.arange(draws.shape[1])
-    return rising[first, columns], rising[first + held - 1, columns]
+    return np.where(first == 0, 0.0, rising[first, columns]), rising[first + held - 1, columns]
 
 
 def truncated_normal(

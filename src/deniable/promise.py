@@ -6,7 +6,8 @@ any set of answers, becomes after the report is seen
     at most   b r / (b r + 1 - b)        at least   b / (b + (1 - b) r)
 
 For one question r is its own ratio, if the other answers say nothing about it; for the whole report it is the product
-of all, and holds whatever the answers have to do with each other. All in exact fractions, rounded to the worse side.
+of all, and holds whatever the protected answers have to do with each other. What answers that are not protected say is
+known beforehand, by whoever can see them. All in exact fractions, rounded to the worse side.
 """
 
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ SCALES = tuple(10**k for k in range(2, 10))  # in how many a belief is told
 BELIEF = Fraction(1, 10)  # that is told of
 CERTAIN = "practically certain"
 LITTLE = Fraction(95, 100)  # what it becomes where little is protected
+MUCH = Fraction(1, 2)  # what it becomes at most where much is
 
 
 @dataclass(frozen=True)
@@ -83,16 +85,22 @@ def in_one_sentence(plan: Plan) -> str:
     if not promises:
         return "Nothing is protected here: every answer is shown as it is."
     one, whole = max(promises, key=lambda promise: promise.ratio), of_report(plan)
-    if one.little:
-        end = "which protects little"
-    elif whole.little:
-        end = "so no single answer can be pinned on you, but all of them together are protected little"
+    if whole.most(BELIEF) <= MUCH:
+        end = "so nobody can pin an answer on you"
+    elif not whole.little:
+        end = "never to certainty"
+    elif one.most(BELIEF) <= MUCH:
+        end = "so one answer alone proves little, but a whole report is protected little"
     else:
-        end = "never to certainty, so nobody can pin an answer on you"
+        end = "which protects little"
+    seen = f"{one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole report"
+    if one == whole:
+        seen = f"{whole.up_to(BELIEF)} by seeing your report"
+    open_ones = public_names(plan)
+    beyond = f" (beyond what {', '.join(open_ones)} tells, which is not protected)" if open_ones else ""
     return (
-        "Chance changed your answers before anybody saw them: somebody who suspects one of them with a chance of 1 in "
-        f"10 can get {one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole "
-        f"report, {end}."
+        "Chance may have changed your answers before anybody saw them: somebody who suspects one of them with a chance "
+        f"of 1 in 10 can get {seen}{beyond}, {end}."
     )
 
 

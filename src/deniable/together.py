@@ -32,7 +32,7 @@ RANKED = 15  # pairs in the ranked chart
 SQUARE = 30  # features in the heat map
 CONDITIONALS = 4  # charts of one answer given another
 CONDITIONAL_ROWS = 36
-WIDE = 64  # answers: a question with more is not paired with others
+WIDE = 24  # answers: a question with more is not paired with others, as that takes the fourth power of time
 TRIED = 2_000  # pairs that are asked how many reports they would take
 SURE = 0.05  # rate of false discoveries below which a pair is said to go together
 
@@ -196,7 +196,7 @@ def _conditional(
         shares = [(_answer(given, row[given.name]), row) for row in rows]
         caption += f" {highest_and_lowest(sorted(shares, key=lambda share: -share[1]['proportion']))}"
     table = Table(
-        f"{heading}: shares of the population with {100 * level:.10g} % intervals",
+        f"{heading}: shares among those with each answer, with {100 * level:.10g} % intervals",
         (f"among {given.name}", what.name, "share", "from", "to"),
         tuple(
             (_answer(given, row[given.name]), _answer(what, row[what.name]), *numbers_of(row, digits)) for row in rows

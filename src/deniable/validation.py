@@ -16,7 +16,7 @@ def run(output: str | Path, *, quick: bool) -> str:
     many = validate.simulated(quick=quick)
     found = [point for one in many for point in validate.points(one)]
     validate.figures(found, many, folder)
-    claims.draw(folder / "figure-4.png")
+    claims.draw(folder)
     tails = [each for one in many if one.n in corrections.SIZES for each in corrections.tails(one)]
     corrections.draw(tails, folder)
     ranks = calibration.ranks(calibration.QUICK if quick else calibration.TRUTHS, np.random.default_rng(1))
