@@ -67,14 +67,22 @@ def test_public_columns_are_named_loudly(survey: Path, capsys: pytest.CaptureFix
 
 
 FAILURES: dict[str, tuple[list[str], str]] = {
-    "no survey": (["plan", "none.toml", "--epsilon", "1"], "none.toml: cannot be read"),
+    "a survey for a plan": (
+        ["randomize", "survey.toml", "answers.csv", "-o", "r.parquet"],
+        "survey.toml: the plan is not JSON.*if it is a survey, `deniable plan` makes a plan of it",
+    ),
+    "answers for reports": (
+        ["count", "answers.csv", "--order", "1", "-o", "c.npz"],
+        "answers.csv: cannot be read as Parquet.*answers become reports by `deniable randomize`",
+    ),
+    "no survey": (["plan", "none.toml", "--epsilon", "1"], "none.toml: cannot be read: No such file"),
     "negative": (["plan", "survey.toml", "--epsilon", "-1"], "epsilon must be a positive number; found -1"),
     "unknown public": (["plan", "survey.toml", "--epsilon", "1", "--public", "sex"], "no feature 'sex'"),
     "no folder": (
         ["plan", "survey.toml", "--epsilon", "1", "-o", "none/p.json"],
         "none/p.json: cannot be written: there is",
     ),
-    "no epsilon": (["plan", "survey.toml"], "no protocol for 'smoker', .*or give a total epsilon"),
+    "no epsilon": (["plan", "survey.toml"], "no protocol for 'smoker', .*or give a total: epsilon, or --epsilon"),
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
     "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
@@ -105,7 +113,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     ),
     "nothing in it": (
         ["randomize", "plan.json", "void.csv", "-o", "r.parquet"],
-        "void.csv: column 'smoker' is missing; found none",
+        "void.csv: column 'smoker' is missing; found none: the file is empty",
     ),
     "not parquet": (["randomize", "plan.json", "folder/bad.parquet", "-o", "r.parquet"], "bad.parquet: cannot be read"),
 }

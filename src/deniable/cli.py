@@ -423,4 +423,6 @@ def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> No
     for name in names:
         if header.count(name) != 1:
             what = "stands twice" if name in header else "is missing"
-            raise AnswerError(f"{path}: column {name!r} {what}; found {', '.join(map(repr, header)) or 'none'}")
+            found = ", ".join(map(repr, header)) or "none: the file is empty"
+            commas = "; columns are separated by commas" if len(header) == 1 and set(header[0]) & set(";\t|") else ""
+            raise AnswerError(f"{path}: column {name!r} {what}; found {found}{commas}")

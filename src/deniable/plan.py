@@ -120,7 +120,8 @@ class Plan:
         except OSError as error:
             raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
         except PlanError as error:
-            raise PlanError(f"{path}: {error}") from None
+            survey = "; if it is a survey, `deniable plan` makes a plan of it" if Path(path).suffix == ".toml" else ""
+            raise PlanError(f"{path}: {error}{survey}") from None
 
 
 def describe(plan: Plan, *, colour: bool = False) -> str:
@@ -176,7 +177,9 @@ def _split(
     """The best protocols for the features without one: each question an equal share of what is left, then each flag."""
     names = [feature.name for features in questions for feature in features if feature.name not in given]
     if epsilon is None:
-        raise PlanError(f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total epsilon")
+        raise PlanError(
+            f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total: epsilon, or --epsilon"
+        )
     left = Fraction(check_epsilon(epsilon)) - Fraction(client.log_up(p.ratio for p in given.values()))
     if left <= 0:
         raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")

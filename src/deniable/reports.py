@@ -174,7 +174,8 @@ def open_parquet(path: str | Path) -> Any:
     try:
         return pq.ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)  # or whole row groups are held
     except (OSError, pa.ArrowException) as error:
-        raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+        answers = "; answers become reports by `deniable randomize`" if Path(path).suffix == ".csv" else ""
+        raise ReportError(f"{path}: cannot be read as Parquet: {error}{answers}") from None
 
 
 def plan_of(source: Any) -> Plan:

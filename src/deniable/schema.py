@@ -208,7 +208,9 @@ class Schema:
             raise SchemaError(f"{path}: a schema is a .toml or a .json file")
         try:
             document = readers[path.suffix](path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
+        except OSError as error:
+            raise SchemaError(f"{path}: cannot be read: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
             raise SchemaError(f"{path}: cannot be read: {error}") from None
         tables = document.get("features") if isinstance(document, Mapping) else None
         if not isinstance(tables, list):
