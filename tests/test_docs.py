@@ -143,3 +143,9 @@ def test_the_documented_plan_is_a_plan() -> None:
     sealed = document | {"fingerprint": client.fingerprint(document)}
     assert sealed == document
     assert dn.Plan.from_json(json.dumps(document)).schema.names[-1] == "drinks: tea"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_word_is_left_to_be_filled_in(document: str) -> None:
+    text = re.sub(r"```.*?```", "", (ROOT / document).read_text(encoding="utf-8"), flags=re.S)
+    assert not re.findall(r"\b(?:TODO|TBD|XXX|FIXME|MINUTES|COVERAGE|ACCURACY)\b", text)
