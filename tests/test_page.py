@@ -468,6 +468,10 @@ def test_nothing_protected_makes_no_promise() -> None:
     assert "a, b" in root.text
 
 
+def test_a_title_of_broken_letters_is_shown_as_far_as_it_can_be() -> None:
+    assert "caf? now" in page.page(survey(100), title="caf\udce9 now")
+
+
 def test_a_promise_that_is_worth_little_is_not_praised() -> None:
     for epsilon, kept in ((2.0, True), (12.0, False), (100.0, False)):
         text = " ".join(read(page.page(survey(100, epsilon=epsilon))).text.split())

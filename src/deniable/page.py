@@ -119,7 +119,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
     sure = [pair for pair in pairs if pair.sure]
     asked = _asked(plan)
     return Content(
-        title=title or "Survey report",
+        title=(title or "Survey report").encode("utf-8", "replace").decode(),  # a shell may hand over broken letters
         n=counts.n,
         level=f"{100 * level:.10g} %",
         besides=f"{100 * (1 - level):.3g}",
