@@ -64,6 +64,9 @@ class Seen:
 
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
     """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
+    _check_size(
+        [max(2, axis.m) for axis in axes], [max(2, axis.m) + (axis.m > 1 and not axis.exclusive) for axis in axes]
+    )
     bases = [_basis(axis) for axis in axes]
     seconds = [
         np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.m)
@@ -74,6 +77,7 @@ def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
 
 def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares: Sequence[Array]) -> Seen:
     """What whole patterns say, shown by these shares of reports, if answers have about these shares in each feature."""
+    _check_size([len(own) for own in shares], [len(own) for own in shares])
     scores = [score(protocol, _everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
     z = along(shown, [one.estimates(protocol).T for one, protocol in zip(scores, protocols, strict=True)])
     return _turned(n, [one.seconds for one in scores], z, shares)
@@ -137,7 +141,6 @@ def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable
     """The proper table closest to what was seen, of those for which the equalities hold."""
     levels = [side.means.shape[1] for side in seen.sides]
     cells = prod(levels)
-    _check_size(cells, seen.z.size)
     A, a = _equations(cells, equalities)
     start = _start(A, a, equalities)
     possible = _possible(A, a)
@@ -192,9 +195,9 @@ def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
         known = _solved(_root(moments[np.ix_(d, d)]), np.column_stack([moments[np.ix_(d, c)], line[d]]))
         left -= known[:, :-1].T @ known[:, :-1]
         values = values - known[:, :-1].T @ known[:, -1]
-    up = flat([side.means[side.zeros :] for side in seen.sides])
-    both = _solved(_root(left), np.column_stack([up, values]))
-    return _definite(both[:, :-1].T @ both[:, :-1]), both[:, :-1].T @ both[:, -1]
+    root = _root(left)
+    up = _solved(root, flat([side.means[side.zeros :] for side in seen.sides]))
+    return _definite(up.T @ up), up.T @ _solved(root, values)
 
 
 def _at_independence(seen: Seen) -> tuple[Array, Array]:
@@ -235,7 +238,9 @@ def _basis(axis: Axis) -> Array:
     )
 
 
-def _check_size(cells: int, entries: int) -> None:
+def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:
+    """Refuse, before anything is computed, what has too many cells, or entries that do not fit into memory."""
+    cells, entries = prod(levels), prod(lengths)
     needed = 8 * (3 * entries**2 + 3 * entries * cells + 3 * cells**2)
     if cells > MOST_CELLS or needed > physical_memory() // 2:
         raise EstimateError(
