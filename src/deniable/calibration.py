@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from deniable import simulate
+from deniable import simulate, validate
 from deniable.estimates import estimate
 from deniable.files import replacing
 from deniable.plan import Plan
@@ -84,9 +84,7 @@ def draw(found: Ranks, folder: Path) -> None:
         f"Ranks of the truth among posterior draws, {len(found.below):,} truths from the flat prior; even, if right",
         fontsize=10,
     )
-    with replacing(folder / "figure-6.png") as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    validate.save(figure, folder / "figure-6.png")
 
 
 def verdict(found: Ranks) -> str:

@@ -238,6 +238,4 @@ def draw(folder: Path) -> None:
         "Conditioning: the normal law is right near the centre and not far from it; with mixed rows neither is exact",
         fontsize=10,
     )
-    with replacing(folder / "figure-4.png") as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    validate.save(figure, folder / "figure-4.png")

@@ -93,9 +93,7 @@ def draw(found: Sequence[Tails], folder: Path) -> None:
         "The closed form of the skewness is right; correcting for it evens out the tails, up to a skewness of 0.4",
         fontsize=10,
     )
-    with replacing(folder / "figure-5.png") as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    validate.save(figure, folder / "figure-5.png")
 
 
 def verdict(found: Sequence[Tails]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable import __version__
+from deniable import __version__, validate
 from deniable.answers import JointAnswer
 from deniable.comparison import compare
 from deniable.counting import count, processors
@@ -155,9 +155,11 @@ def intervals_of_tables(found: dict[str, Estimate], own: Array, shares: Array) -
     yield "whole table", 0.0, (0.0 if inside else 1.0) if given else nan, 1.0
 
 
-def joint_intervals(plan: Plan, counts: Counts, before: Estimate, n: int, rng: np.random.Generator) -> Intervals:
+def joint_intervals(
+    plan: Plan, counts: Counts, found: dict[str, Estimate], n: int, rng: np.random.Generator
+) -> Intervals:
     """Those of joint answers about the population, of two features."""
-    est = before.about("population")
+    est = found["consistent"].about("population")
     t = shares_for([feature.levels for feature in plan.schema])
     (a, first), (b, second) = ((feature.name, list(feature.answers)) for feature in plan.schema)
     rows = est.conditional(a, given=b).to_pylist()
@@ -182,11 +184,11 @@ def joint_intervals(plan: Plan, counts: Counts, before: Estimate, n: int, rng: n
     after = estimate(count(others, plan.schema.names), plan.schema.names).about("population")
     for row in compare(est, after).to_pylist():
         yield "two surveys", 0.0, row["low"], row["high"]
-    yield from _regression(plan, counts, t)
+    yield from _regression(counts, what, b, shares[-1])
     known = est.given({b: dict(zip(second[1:], t.sum(axis=0)[1:].tolist(), strict=True))})
     for truth, row in zip(t.flat, known.table().to_pylist(), strict=True):
         yield "known margin", truth, row["low"], row["high"]
-    draws = estimate(counts, plan.schema.names, method="feasible").about("population").posterior(draws=DRAWS, rng=rng)
+    draws = found["feasible"].about("population").posterior(draws=DRAWS, rng=rng)
     for truth, row in zip(t.flat, draws.table().to_pylist(), strict=True):
         yield "draws", truth, row["low"], row["high"]
 
@@ -195,14 +197,11 @@ def _asked(question: str, truth: float, answer: JointAnswer) -> tuple[str, float
     return (question, float(truth), *answer.confidence_interval())
 
 
-def _regression(plan: Plan, counts: Counts, t: Array) -> Intervals:
-    """The coefficients of the last answer to the first feature, on the answers to the second."""
-    a, b = plan.schema.names
-    outcome = a if isinstance(plan.schema[a], Flag) else (a, list(plan.schema[a].answers)[-1])
-    shares = t[-1] / t.sum(axis=0)
+def _regression(counts: Counts, outcome: Any, on: str, shares: Array) -> Intervals:
+    """The coefficients of an answer on the answers to another feature, among which it has these shares."""
     truths = [shares[0], *(shares[1:] - shares[0])]
     try:
-        rows = regress(counts, outcome, on=[b]).table().to_pylist()
+        rows = regress(counts, outcome, on=[on]).table().to_pylist()
     except EstimateError:
         rows = [{"low": nan, "high": nan}] * len(truths)
     for truth, row in zip(truths, rows, strict=True):
@@ -233,7 +232,7 @@ def measure(setting: Setting, surveys: int) -> list[Held]:
             counts, found = tables(plan, reports)
             asked = [*intervals_of_tables(found, own, shares)]
             if setting.order == 2:
-                asked += joint_intervals(plan, counts, found["consistent"], setting.n, rng)
+                asked += joint_intervals(plan, counts, found, setting.n, rng)
         sums: dict[str, Any] = defaultdict(lambda: np.zeros(3))
         for question, truth, low, high in asked:
             sums[question] += (1, low == low, low - 1e-12 <= truth <= high + 1e-12)
@@ -476,9 +475,7 @@ def _map(found: Sequence[Held], path: Path) -> None:
         "White is 95 %; a cross means that most were not given, for want of reports, or not asked for",
         fontsize=10,
     )
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    validate.save(figure, path)
 
 
 def _contest(found: Sequence[Held], path: Path) -> None:
@@ -507,6 +504,4 @@ def _contest(found: Sequence[Held], path: Path) -> None:
         "(maximum likelihood) on the same reports",
         fontsize=10,
     )
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    validate.save(figure, path)

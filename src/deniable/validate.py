@@ -359,6 +359,15 @@ def figures(found: Sequence[Point], many: Sequence[Surveys], where: Path) -> Non
         _draw(number, own, histogram, where / f"figure-{number}.png")
 
 
+def save(figure: Any, path: Path) -> None:
+    """Write a picture, whole or not at all, and forget it."""
+    import matplotlib.pyplot as plt
+
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
+
+
 def _write(own: Sequence[Point], path: Path) -> None:
     with replacing(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -411,9 +420,7 @@ def _draw(number: int, own: Sequence[Point], histogram: Surveys, path: Path) -> 
     for axis in axes.flat[len(letters) :]:
         axis.set_axis_off()
     figure.suptitle(CAPTIONS[number], fontsize=10, wrap=True)
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    save(figure, path)
 
 
 def _histogram(axis: Any, letter: str, found: Surveys, columns: Set) -> None:
