@@ -275,7 +275,7 @@ def many_flags() -> None:
     """16 flags, 65,536 cells: how long the likelihood takes to climb from the uniform table."""
     data, names = rows_of("nltcs"), [f"f{k}" for k in range(16)]
     print("\nMaximum likelihood of 16 flags (nltcs), to a gap of 1e-6 a report; median of 3, wall")
-    for n, epsilon in ((100_000, 1.0), (len(data), 1.0), (100_000, 2.0), (100_000, 4.0)):
+    for n, epsilon in ((100_000, 0.5), (100_000, 1.0), (len(data), 1.0), (100_000, 2.0), (100_000, 4.0)):
         rng = np.random.default_rng(1)
         drawn = data[rng.integers(len(data), size=n)]
         plan = dn.Plan(

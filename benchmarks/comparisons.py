@@ -1,7 +1,7 @@
 """Every kernel with arguments to try it on: the table that tests and benchmarks both run over.
 
 `kernels` and `twins` have the same functions. Each entry makes the arguments for `reports` reports and `columns`
-evidence columns of a given density; the last argument is what the function adds to.
+evidence columns of a given density; the last argument is what the function adds to, if it returns nothing.
 """
 
 from collections.abc import Callable
@@ -97,9 +97,19 @@ def _pack(reports: int, columns: int, density: float, rng: np.random.Generator) 
 
 
 def _mix(_reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    """As many axes as there are columns, up to 15."""
-    axes = min(columns, 15)
-    return rng.normal(density, size=1 << axes), rng.random((axes, 2, 2))
+    """As many axes as there are columns, up to 18."""
+    axes = min(columns, 18)
+    return rng.random((axes, 2, 2)), rng.normal(density, size=1 << axes)
+
+
+def _grow(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
+    return rng.random(reports * columns), rng.random(reports * columns)
+
+
+def _leap(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """Two steps, the second a given part of the first. If they are the same, nothing bends: not by rounding."""
+    root, step = rng.integers(64, size=(2, reports * columns)) / 64
+    return root, root + step, root + step + density * step, 1e6, 0.2
 
 
 COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator], Arguments]]] = {
@@ -113,4 +123,6 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "hashed": ("hashed", _hashed),
     "pack": ("pack", _pack),
     "mix": ("mix", _mix),
+    "grow": ("grow", _grow),
+    "leap": ("leap", _leap),
 }

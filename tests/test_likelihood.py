@@ -2,12 +2,13 @@
 
 import warnings
 from itertools import islice
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import likelihood, patterns
+from deniable import likelihood, patterns, twins
 from deniable.likelihood import accelerated, climb, expectation_maximization, newton, state
 from deniable.patterns import patterns_of
 
@@ -91,11 +92,32 @@ def test_expectation_maximization_never_falls_and_ends_where_newton_does(kind: s
     assert np.abs(top.gradient[top.t > 0] - 1).max() < 1e-7  # stationary: 1 where there is something,
     assert top.gradient.max() < 1 + 1e-9  # and nowhere more
     jumps = [step.likelihood for step in islice(accelerated(seen, uniform), 40)]
-    assert (np.diff(jumps) >= -1e-4).all()
+    assert (np.diff(jumps) >= -likelihood.LOSS).all()
     assert jumps[-1] >= likelihoods[80] - 1e-13  # two steps in each, and more
     quick = climb(accelerated(seen, uniform), 1e-7)
     assert quick.gap <= 1e-7
     assert quick.likelihood == pytest.approx(top.likelihood, abs=1e-7)
+
+
+def test_jumps_that_lose_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("unary")
+    seen = patterns_of(some_reports(plan, 200), plan.schema.names)
+    uniform = np.full(seen.back(np.ones_like(seen.h)).size, 1.0)
+    uniform /= uniform.sum()
+    lost = []
+
+    def astray(_root: np.ndarray, once: np.ndarray, *_others: object) -> tuple[np.ndarray, np.ndarray]:
+        wrong = once[::-1].copy()
+        lost.append(state(seen, once**2).likelihood - state(seen, wrong**2).likelihood)
+        return wrong, wrong**2
+
+    monkeypatch.setattr(likelihood, "tools_for", lambda _seconds: SimpleNamespace(grow=twins.grow, leap=astray))
+    jumps = [step.likelihood for step in islice(accelerated(seen, uniform), 40)]
+    assert max(lost) > likelihood.LOSS
+    assert (np.diff(jumps) >= -likelihood.LOSS).all()
+    monkeypatch.setattr(likelihood, "LOSS", np.inf)
+    jumps = [step.likelihood for step in islice(accelerated(seen, uniform), 40)]
+    assert min(np.diff(jumps)) < -1e-3
 
 
 @pytest.mark.parametrize("start", ["feasible", "uniform"])

@@ -1,5 +1,7 @@
 """Counting at the speed of the machine: bare loops over bit planes, compiled by numba. Arrays in, arrays out.
 
+At the end are loops over tables of many flags: `mix` for estimates and likelihoods, `grow` and `leap` to climb.
+
 A plane holds one evidence column, 64 reports to a word. Rows of an array of planes are a multiple of STEP words long,
 with zeros after the last report. All counting of planes is one operation,
 
@@ -22,13 +24,17 @@ from deniable.client import COEFFICIENTS, PRIME
 
 TILE = 512  # words of a plane at a time: 4 KiB
 SMALL = 1 << 17  # codes: a table of them in 32 bits stays in the second-level cache
-NEAR = 12  # axes of length 2: 32 KiB
+NEAR = 16  # axes of length 2: 512 KiB, for the second-level cache
 STRIP = 64  # planes of b at a time, so that they stay in the second-level cache
 
 BIT_MASKS = np.array([0x0F0F0F0F0F0F0F0F, 0x3333333333333333, 0x5555555555555555], np.uint64)
 BYTE_MASKS = np.array([0x00000000FFFFFFFF, 0x0000FFFF0000FFFF, 0x00FF00FF00FF00FF], np.uint64)
 
 WORD = ir.IntType(64)
+NUMBER = ir.DoubleType()
+INSIDE = 3  # axes of length 2 inside of a vector
+NUMBERS = 1 << INSIDE
+NUMBER_VECTOR = ir.VectorType(NUMBER, NUMBERS)
 
 
 def vector_popcount() -> bool:
@@ -105,8 +111,8 @@ def block_counter(rows, columns):
     return count
 
 
-def _declare(builder, name, result, argument):
-    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, [argument]), name)
+def _declare(builder, name, result, *arguments):
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
 
 count_block = block_counter(ROWS, COLUMNS)
@@ -381,62 +387,146 @@ def pack(bits, out):
                 out[8 * c + k, word] = lanes[k, c]
 
 
+def mixer(axes, inside):
+    """Make an intrinsic: 2 x 2 matrices along some axes of 2^axes vectors, `stride` bytes apart, all kept in registers.
+
+    If `inside`, then also along the three axes inside of each vector, whose matrices come last. It is done `count`
+    times, `step` bytes apart. The addresses of the first vector and of the matrices are integers.
+    """
+
+    @intrinsic
+    def mix(typing_context, first, stride, step, count, matrices):  # noqa: ARG001 - numba's contract
+        def generate(context, builder, signature, arguments):  # noqa: ARG001 - numba's contract
+            first, stride, step, count, matrices = arguments
+            fused = _declare(builder, f"llvm.fmuladd.v{NUMBERS}f64", NUMBER_VECTOR, *[NUMBER_VECTOR] * 3)
+
+            def pointer(address, kind):
+                return builder.inttoptr(address, kind.as_pointer())
+
+            def pick(x, y, lanes):
+                return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(ir.IntType(32), NUMBERS), lanes))
+
+            def everywhere(k, entry):
+                number = builder.load(pointer(builder.add(matrices, WORD(32 * k + 8 * entry)), NUMBER))
+                alone = builder.insert_element(ir.Constant(NUMBER_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+                return pick(alone, alone, [0] * NUMBERS)
+
+            def combine(a, x, b, y):
+                return builder.call(fused, [b, y, builder.fmul(a, x)])
+
+            entries = [[everywhere(k, entry) for entry in range(4)] for k in range(axes + (INSIDE if inside else 0))]
+            with cgutils.for_range(builder, count, intp=WORD) as loop:
+                start = builder.add(first, builder.mul(loop.index, step))
+                addresses = [builder.add(start, builder.mul(stride, WORD(i))) for i in range(1 << axes)]
+                x = [builder.load(pointer(address, NUMBER_VECTOR)) for address in addresses]
+                for vector in x:
+                    vector.align = 8
+                for k, (a, b, c, d) in enumerate(entries[axes:]):
+                    distance = NUMBERS >> (k + 1)
+                    high = [lane & distance for lane in range(NUMBERS)]
+                    own, other = (
+                        pick(low, up, [lane + (NUMBERS if high[lane] else 0) for lane in range(NUMBERS)])
+                        for low, up in ((a, d), (b, c))
+                    )
+                    swap = [lane ^ distance for lane in range(NUMBERS)]
+                    x = [combine(own, vector, other, pick(vector, vector, swap)) for vector in x]
+                for k, (a, b, c, d) in enumerate(entries[:axes]):
+                    distance = 1 << (axes - k - 1)
+                    for i in range(1 << axes):
+                        if not i & distance:
+                            low, high = x[i], x[i + distance]
+                            x[i], x[i + distance] = combine(a, low, b, high), combine(d, high, c, low)
+                for address, vector in zip(addresses, x, strict=True):
+                    builder.store(vector, pointer(address, NUMBER_VECTOR)).align = 8
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 5), generate
+
+    return mix
+
+
+mix_close = mixer(4, True)
+mix_three, mix_two, mix_one = (mixer(axes, False) for axes in (3, 2, 1))
+CLOSE = 4 + INSIDE
+
+
 @njit(nogil=True, cache=True)
-def mix(tensor, matrices):
+def mix(matrices, tensor):
     """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2.
 
-    Two axes are done in one pass; the last ones, whose pairs are close together, while their block is in the cache.
+    The last axes, whose numbers are close together, are done while their block is in the cache.
     """
     axes = len(matrices)
+    if axes < CLOSE:
+        _mix_plainly(tensor, matrices)
+        return
     near = min(axes, NEAR)
-    for start in range(0, len(tensor), 1 << near):
-        _mix_axes(tensor[start : start + (1 << near)], 1, matrices[axes - near :])
-    _mix_axes(tensor, 1 << near, matrices[: axes - near])
+    data, entries = tensor.ctypes.data, matrices.ctypes.data
+    for block in range(data, data + (8 << axes), 8 << near):
+        mix_close(block, 8 * NUMBERS, 8 << CLOSE, 1 << (near - CLOSE), entries + 32 * (axes - CLOSE))
+        _mix_far(block, near, CLOSE, entries + 32 * (axes - near))
+    _mix_far(data, axes, near, entries)
 
 
 @njit(nogil=True, cache=True)
-def _mix_axes(tensor, stride, matrices):
-    """The last axis has this stride."""
-    k = len(matrices)
-    if stride == 1 and k >= 2:
-        _mix_last(tensor, matrices[k - 2], matrices[k - 1])
-        k, stride = k - 2, 4
-    while k >= 2:
-        _mix_two(tensor, stride, matrices[k - 2], matrices[k - 1])
-        k, stride = k - 2, 4 * stride
-    if k:
-        _mix_one(tensor, stride, matrices[0])
+def _mix_far(data, axes, done, matrices):
+    """All but the last axes, which are done, up to three in one pass: more vectors would need the same cache lines."""
+    while done < axes:
+        some, stride = min(3, axes - done), 8 << done
+        entries = matrices + 32 * (axes - done - some)
+        for start in range(data, data + (8 << axes), stride << some):
+            count = stride // (8 * NUMBERS)
+            if some == 3:
+                mix_three(start, stride, 8 * NUMBERS, count, entries)
+            elif some == 2:
+                mix_two(start, stride, 8 * NUMBERS, count, entries)
+            else:
+                mix_one(start, stride, 8 * NUMBERS, count, entries)
+        done += some
 
 
 @njit(nogil=True, cache=True)
-def _mix_last(tensor, left, right):
-    """The last two axes: loops over neighbours would be too short."""
-    a, b, c, d = left[0, 0], left[0, 1], left[1, 0], left[1, 1]
-    e, f, g, h = right[0, 0], right[0, 1], right[1, 0], right[1, 1]
-    for i in range(0, len(tensor), 4):
-        x0, x1, x2, x3 = tensor[i], tensor[i + 1], tensor[i + 2], tensor[i + 3]
-        y0, y1, y2, y3 = a * x0 + b * x2, a * x1 + b * x3, c * x0 + d * x2, c * x1 + d * x3
-        tensor[i], tensor[i + 1] = e * y0 + f * y1, g * y0 + h * y1
-        tensor[i + 2], tensor[i + 3] = e * y2 + f * y3, g * y2 + h * y3
+def _mix_plainly(tensor, matrices):
+    for k in range(len(matrices)):
+        stride = len(tensor) >> (k + 1)
+        for start in range(0, len(tensor), 2 * stride):
+            for i in range(start, start + stride):
+                low, high = tensor[i], tensor[i + stride]
+                tensor[i] = matrices[k, 0, 0] * low + matrices[k, 0, 1] * high
+                tensor[i + stride] = matrices[k, 1, 0] * low + matrices[k, 1, 1] * high
 
 
 @njit(nogil=True, cache=True)
-def _mix_two(tensor, stride, left, right):
-    a, b, c, d = left[0, 0], left[0, 1], left[1, 0], left[1, 1]
-    e, f, g, h = right[0, 0], right[0, 1], right[1, 0], right[1, 1]
-    for start in range(0, len(tensor), 4 * stride):
-        lines = tensor[start : start + 4 * stride]
-        p0, p1, p2, p3 = lines[:stride], lines[stride : 2 * stride], lines[2 * stride : 3 * stride], lines[3 * stride :]
-        for i in range(stride):
-            x0, x1, x2, x3 = p0[i], p1[i], p2[i], p3[i]
-            y0, y1, y2, y3 = a * x0 + b * x2, a * x1 + b * x3, c * x0 + d * x2, c * x1 + d * x3
-            p0[i], p1[i], p2[i], p3[i] = e * y0 + f * y1, g * y0 + h * y1, e * y2 + f * y3, g * y2 + h * y3
+def grow(root, gradient):
+    """A step of expectation maximization in the roots of shares: the new roots, and the new shares."""
+    grown, shares = np.empty_like(root), np.empty_like(root)
+    for i in range(len(root)):
+        grown[i] = root[i] * np.sqrt(gradient[i])
+        shares[i] = grown[i] ** 2
+    return grown, shares
 
 
-@njit(nogil=True, cache=True)
-def _mix_one(tensor, stride, matrix):
-    a, b, c, d = matrix[0, 0], matrix[0, 1], matrix[1, 0], matrix[1, 1]
-    for start in range(0, len(tensor), 2 * stride):
-        low, high = tensor[start : start + stride], tensor[start + stride : start + 2 * stride]
-        for i in range(stride):
-            low[i], high[i] = a * low[i] + b * high[i], c * low[i] + d * high[i]
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in any order, as vectors have them
+def leap(root, once, twice, longest, least):
+    """Along the parabola through the roots of shares and two steps on, and further: the new roots, the new shares.
+
+    At most `longest` steps at a time. No root is below `least`.
+    """
+    across, bent = 0.0, 0.0
+    for i in range(len(root)):
+        step = once[i] - root[i]
+        bend = twice[i] - once[i] - step
+        across += step * bend
+        bent += bend**2
+    length = min(max(1.0, -across / bent), longest) if bent > 0 else 1.0
+    a, b, c = (1 - length) ** 2, 2 * length * (1 - length), length**2
+    leapt, shares = np.empty_like(root), np.empty_like(root)
+    total = 0.0
+    for i in range(len(root)):
+        leapt[i] = max(abs(a * root[i] + b * once[i] + c * twice[i]), least)
+        total += leapt[i] ** 2
+    scale = 1 / np.sqrt(total)
+    for i in range(len(root)):
+        leapt[i] *= scale
+        shares[i] = leapt[i] ** 2
+    return leapt, shares

@@ -23,6 +23,7 @@ from deniable.errors import EstimateError
 from deniable.estimates import Estimate, estimate
 from deniable.groups import DenseGroup
 from deniable.patterns import Grid, Tree, patterns_of
+from deniable.planes import tools_for
 from deniable.progress import told
 from deniable.quadratic import least
 from deniable.reports import Reports
@@ -33,7 +34,10 @@ WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
 MOST_NEWTON = 1_000  # cells
 MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
-LOSS = 1e-4  # in log-likelihood per report, that a jump may cost
+LOSS = 1e-3  # in log-likelihood per report, that a jump may cost
+LONGEST = 1e6  # steps in one jump
+LEAST_ROOT = 1e-100  # of a share: far from what processors are slow with
+CLIMB = 1e-5  # seconds that numpy takes for a cell in all steps
 ROUNDING = 1e-14  # of a likelihood
 LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is to have a likelihood still
 
@@ -67,7 +71,9 @@ class State:
 
 def state(seen: Grid | Tree, t: Array) -> State:
     """What there is to know of a table of shares."""
-    f = np.maximum(seen.forth(t), LEAST)
+    f = seen.forth(t)
+    if f.min() < LEAST:
+        np.maximum(f, LEAST, out=f)
     return State(seen, t, f, seen.back(seen.h / f))
 
 
@@ -106,21 +112,22 @@ def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
 def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
     """Two steps of expectation maximization, and then along the parabola through them, in the roots of shares.
 
-    Roots may change their sign, so nothing turns negative. A jump may lose a little: always to rise often takes longer.
+    Roots may change their sign, so nothing turns negative. A jump may lose a little: always to rise takes longer. How
+    much it can have lost is known without logarithms: the log-likelihood is concave, so it is below its tangents.
     """
-    now = state(seen, t)
+    now, root = state(seen, t), np.sqrt(t)
+    tools = tools_for(CLIMB * len(t))
     while True:
         yield now
-        first = state(seen, now.t * now.gradient)
-        second = first.t * first.gradient
-        root = np.sqrt(now.t)
-        once = np.sqrt(first.t) - root
-        bend = np.sqrt(second) - root - 2 * once
-        straight, bent = (float(np.linalg.norm(way)) for way in (once, bend))
-        length = max(1.0, straight / max(bent, 1e-6 * straight, 1e-300))
-        tried = (root + 2 * length * once + length**2 * bend) ** 2
-        jumped = state(seen, tried / tried.sum())
-        now = jumped if jumped.likelihood > first.likelihood - LOSS else state(seen, second)
+        once, shares = tools.grow(root, now.gradient)
+        first = state(seen, shares)
+        twice, shares = tools.grow(once, first.gradient)
+        root, leapt = tools.leap(root, once, twice, LONGEST, LEAST_ROOT)
+        jumped = state(seen, leapt)
+        if float(jumped.gradient @ first.t) - 1 <= LOSS:
+            now = jumped
+        else:
+            now, root = state(seen, shares), twice
 
 
 def climb(steps: Iterator[State], gap: float) -> State:

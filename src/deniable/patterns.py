@@ -69,7 +69,7 @@ class Grid:
         if self.tools is None:
             return _along(t, self.grouped)
         f = t.copy()
-        self.tools.mix(f, self.flags)
+        self.tools.mix(self.flags, f)
         return f
 
     def back(self, w: Array) -> Array:
@@ -77,7 +77,7 @@ class Grid:
         if self.tools is None:
             return _along(w, [channel.T for channel in self.grouped])
         gradient = w.copy()
-        self.tools.mix(gradient, np.ascontiguousarray(self.flags.transpose(0, 2, 1)))
+        self.tools.mix(np.ascontiguousarray(self.flags.transpose(0, 2, 1)), gradient)
         return gradient
 
     @cached_property

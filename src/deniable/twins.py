@@ -12,6 +12,7 @@ from deniable.perturb import bucket
 from deniable.planes import Words
 
 Tallies = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
 
 TILE = 2048  # words at a time, which suits numpy
 
@@ -82,7 +83,7 @@ def pack(bits: Words, out: Words) -> None:
         _fill(plane, column)
 
 
-def mix(tensor: npt.NDArray[np.float64], matrices: npt.NDArray[np.float64]) -> None:
+def mix(matrices: Numbers, tensor: Numbers) -> None:
     """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2."""
     for k, ((a, b), (c, d)) in enumerate(matrices):
         lines = tensor.reshape(1 << k, 2, -1)
@@ -91,6 +92,25 @@ def mix(tensor: npt.NDArray[np.float64], matrices: npt.NDArray[np.float64]) -> N
         lines[:, 0] += b * lines[:, 1]
         lines[:, 1] *= d
         lines[:, 1] += c * low
+
+
+def grow(root: Numbers, gradient: Numbers) -> tuple[Numbers, Numbers]:
+    """A step of expectation maximization in the roots of shares: the new roots, and the new shares."""
+    grown = root * np.sqrt(gradient)
+    return grown, grown**2
+
+
+def leap(root: Numbers, once: Numbers, twice: Numbers, longest: float, least: float) -> tuple[Numbers, Numbers]:
+    """Along the parabola through the roots of shares and two steps on, and further: the new roots, the new shares.
+
+    At most `longest` steps at a time. No root is below `least`.
+    """
+    step, bend = once - root, twice - 2 * once + root
+    across, bent = float(step @ bend), float(bend @ bend)
+    length = min(max(1.0, -across / bent), longest) if bent > 0 else 1.0
+    leapt = np.maximum(np.abs(root + 2 * length * step + length**2 * bend), least)
+    leapt /= np.linalg.norm(leapt)
+    return leapt, leapt**2
 
 
 def _ones(planes: Words) -> npt.NDArray[np.int64]:
