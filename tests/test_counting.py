@@ -312,7 +312,9 @@ def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
 
 
 MEMORY = """
+import os
 from pathlib import Path
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # each worker has batches of its own
 import deniable as dn
 import deniable.planes
 deniable.planes.WORTH = 0  # numba or not makes a difference of its own
@@ -328,17 +330,17 @@ def peak_kilobytes(what: str) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Ten times the reports take hardly more memory when streamed, and much more when loaded."""
+    """Once all workers have batches, more reports take hardly more memory when streamed, and much more when loaded."""
     plan = dn.Plan(dn.Schema([dn.Choice("a", values(9))]), {"a": dn.LocalHashing(epsilon=1.0)})
     files = {}
-    for rows in (800_000, 8_000_000):
+    for rows in (2_400_000, 9_600_000):
         part = dn.randomize({"a": ["v0"] * 800_000}, plan)
         files[rows] = str(tmp_path / f"{rows}.parquet")
         write(files[rows], plan, [part] * (rows // 800_000))
     streamed = [peak_kilobytes(f"assert dn.count({path!r}, order=1).n == {rows}") for rows, path in files.items()]
     loaded = [peak_kilobytes(f"dn.Reports.load({path!r})") for path in files.values()]
-    assert streamed[1] - streamed[0] < 60_000
-    assert loaded[1] - loaded[0] > 90_000
+    assert streamed[1] - streamed[0] < 50_000
+    assert loaded[1] - loaded[0] > 100_000
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
