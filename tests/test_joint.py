@@ -17,7 +17,7 @@ from deniable.laws import RatioLaw
 from deniable.pairs import false_discovery_rate
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, STEADY, Question
 from deniable.strength import strength, wald
-from deniable.structure import along, answer_rows, flat, margins
+from deniable.structure import along, answer_rows, flat, margins, sandwich
 
 ALL = {question.name: question for question in (CONDITIONAL, DIFFERENCE, RATIO, ODDS_RATIO, CORRELATION)}
 
@@ -720,3 +720,12 @@ def test_the_strength_of_an_association_holds_the_truth_and_has_no_bias(phi: flo
         assert law.value.mean() == pytest.approx(truth, abs=4 * law.value.std() / sqrt(2000))
     np.testing.assert_allclose(law.cdf(high)[high > 0], 0.975, atol=1e-6)
     assert (law.cdf(high)[high == 0] >= 0.975).all()  # none at all, at this level
+
+
+def test_a_sandwich_axis_by_axis_is_that_of_the_whole_weights() -> None:
+    rng = np.random.default_rng(1)
+    rows = [rng.normal(size=(3, 2)), rng.normal(size=(2, 4))]
+    matrix = rng.normal(size=(5, 8, 8))
+    over = flat(rows)
+    np.testing.assert_allclose(sandwich(rows, matrix), over @ matrix @ over.T)
+    np.testing.assert_allclose(sandwich(rows, matrix[0]), over @ matrix[0] @ over.T)

@@ -29,8 +29,8 @@ from deniable.groups import (
     at_independence,
     judge,
     margin,
-    open_covariance,
     open_moment,
+    open_variance,
     testable,
 )
 from deniable.intervals import OneColumn, checked_level, limits
@@ -40,7 +40,7 @@ from deniable.posterior import Posterior, check_convergence, truncated_normal
 from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question, settled
 from deniable.schema import Choice, Feature
 from deniable.strength import full, strength, wald
-from deniable.structure import Array, Axis, along, answer_row, answer_rows, contract, flat, invert, margins
+from deniable.structure import Array, Axis, along, answer_row, answer_rows, contract, flat, invert, margins, sandwich
 
 METHODS = ("consistent", "unbiased", "feasible")
 FAR = 3.29  # standard errors: one chance in a thousand
@@ -275,7 +275,7 @@ class Estimate:
         _, enough = judge(self.groups, self._rows, population=self._population)
         over_cells = along(weights, self._to_cells())
         used = over_cells != 0
-        openly = sum(float(open_covariance(group, line[None])[0, 0]) for group in self.groups)
+        openly = sum(open_variance(group, weights) for group in self.groups)
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
         trusted = variance == 0 or (variance > 0 and bool(enough[used].all()))
         return Answer(count, self.n, found, trusted, open=openly, subject=self.subject)
@@ -379,7 +379,8 @@ class Estimate:
         """
         est = self._of("association", first, second)
         est._check_sums("association")
-        shares, covariance = est._pair()
+        rows, shares = est._rows, est._shares()
+        covariance = sandwich(rows, est.covariance()) / est.n**2
         names = (("Cramer's V", False, 1.0), ("mutual information", True, inf))
         if not settled(covariance, SLACK / est.n).any():
             exact = []
@@ -388,20 +389,19 @@ class Estimate:
                 point = RatioLaw(value, 1.0, 0.0, 0.0, 0.0)
                 exact.append(JointAnswer(name, value, point, isfinite(value), est.subject, nan, 0.0, most))
             return Association(*exact)
-        rows = est._rows
         trusted = bool(judge(est.groups, rows, population=est._population)[1].all())
-        openly = np.sum([open_covariance(group, flat(rows)) for group in est.groups], axis=0) / est.n**2
         found = []
         for name, mutual, most in names:
             law, gradient = strength(shares, covariance, mutual=mutual)
-            line, wide = (float(gradient @ matrix @ gradient) for matrix in (covariance, openly))
+            line = along(gradient.reshape(shares.shape), [matrix.T for matrix in rows])
+            wide = sum(open_variance(group, line) for group in est.groups) / est.n**2
             ok = (
                 trusted
                 and bool(full(shares, covariance, cells=mutual))
                 and isfinite(law.value)
                 and isfinite(law.stderr)
             )
-            size = effective_n(est.n, wide, line, est.subject)
+            size = effective_n(est.n, wide, float(gradient @ covariance @ gradient), est.subject)
             found.append(JointAnswer(name, min(float(law.value), most), law, ok, est.subject, size, 0.0, most))
         return Association(*found)
 
@@ -415,18 +415,14 @@ class Estimate:
         if len(groups) < len(est.groups):
             raise EstimateError("independence is tested before given(...), and not with maximum likelihood")
         rows = est._rows
-        over = flat(rows)
         covariance = np.sum([at_independence(group) for group in groups], axis=0)
-        statistic, degrees = wald(est._pair()[0], over @ covariance @ over.T / est.n**2)
+        statistic, degrees = wald(est._shares(), sandwich(rows, covariance) / est.n**2)
         p_value = float(chdtrc(degrees, statistic)) if testable(groups, rows) else nan
         return Independence(float(statistic), degrees, p_value)
 
-    def _pair(self) -> tuple[Array, Array]:
-        """The shares of all cells, not cut, and their covariance in C order."""
-        rows = self._rows
-        over = flat(rows)
-        truth = self._sum(lambda group: group.truth)
-        return along(truth, rows) / self.n, over @ self.covariance() @ over.T / self.n**2
+    def _shares(self) -> Array:
+        """Of all cells, not cut."""
+        return along(self._sum(lambda group: group.truth), self._rows) / self.n
 
     def _of(self, asker: str, *names: Any) -> "Estimate":
         """The estimate of the features that a question takes."""

@@ -190,15 +190,14 @@ def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Seque
     return contract(group.truth, both) - contract(group.truth, left) * contract(group.truth, right) / group.n
 
 
-def open_covariance(group: "Group | DenseGroup", rows: Array) -> Array:
-    """The same of rows of weights over all entries, in C order."""
+def open_variance(group: "Group | DenseGroup", weights: Array) -> float:
+    """The variance likewise, of a sum with weights that are no product, one for each entry."""
     if isinstance(group, DenseGroup):
-        return np.asarray(sum(open_covariance(one, rows) for one in group.before))
+        return sum(open_variance(one, weights) for one in group.before)
     columns = [size - 1 for size in group.truth.shape]
-    over_cells = rows @ flat([margins(m) for m in columns])
-    cells = along(group.truth, [answer_rows(m) for m in columns]).reshape(-1)
-    means = over_cells @ cells
-    return (over_cells * cells) @ over_cells.T - np.outer(means, means) / group.n
+    over_cells = along(weights, [margins(m).T for m in columns])
+    cells = along(group.truth, [answer_rows(m) for m in columns])
+    return float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / group.n)
 
 
 def testable(groups: Sequence[Group], rows: Sequence[Array]) -> npt.NDArray[np.bool_]:

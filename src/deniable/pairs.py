@@ -21,7 +21,7 @@ from deniable.intervals import checked_level
 from deniable.progress import watched
 from deniable.questions import CORRELATION
 from deniable.strength import full, strength, wald
-from deniable.structure import Array, Axis, along, answer_rows, flat, invert
+from deniable.structure import Array, Axis, along, answer_rows, invert, sandwich
 
 BATCH = 1 << 21  # numbers in the covariances of one batch
 
@@ -97,8 +97,8 @@ def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, .
 
     group = pair_group(counts, pairs)
     rows = [answer_rows(axis.m) for axis in group.axes]
-    over, shares = flat(rows), along(group.truth, rows) / group.n
-    statistic, degrees = wald(shares, over @ at_independence(group) @ over.T / group.n**2)
+    shares = along(group.truth, rows) / group.n
+    statistic, degrees = wald(shares, sandwich(rows, at_independence(group)) / group.n**2)
     p_values = np.where(testable([group], rows), chdtrc(degrees, statistic), np.nan)
     measure, most, law, trusted = _measured(group)
     low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
@@ -127,8 +127,7 @@ def _measured(group: Group) -> tuple[str, float, Any, Bools]:
         each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
         trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
         return "correlation", np.inf, CORRELATION.law(x, spread), trusted
-    over, shares = flat(rows), along(group.truth, rows) / n
-    spread = over @ covariance @ over.T / n**2
+    shares, spread = along(group.truth, rows) / n, sandwich(rows, covariance) / n**2
     law, _ = strength(shares, spread)
     trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
     return "Cramer's V", 1.0, law, trusted

@@ -108,14 +108,14 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
 
 def _squared_deviations(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
     """phi^2 = |D|^2, its bias tr Cov(D), and its gradient 2 D' dD."""
-    rows, columns = p.shape[-2:]
     r, c, expected = _expected(p)
-    d = ((p - expected) / np.sqrt(expected)).reshape(*p.shape[:-2], -1)
-    of_r, of_c = _for_cells(r, c)
-    shrinking = _rows(rows, columns) / of_r[..., None] + _columns(rows, columns) / of_c[..., None]
-    jacobian = _deviation(p, r, c) / np.sqrt(expected).reshape(*d.shape, 1) - d[..., None] / 2 * shrinking
-    bias = np.einsum("...ai,...ij,...aj->...", jacobian, covariance, jacobian)
-    return (d**2).sum(axis=-1), bias, 2 * np.einsum("...a,...ai->...i", d, jacobian)
+    root = np.sqrt(expected)
+    d = (p - expected) / root
+    moves = 1 / root, c / root + d / (2 * r), r / root + d / (2 * c)
+    bias = np.trace(_both_ways(covariance, moves), axis1=-2, axis2=-1)
+    weighted = [move * d for move in moves]
+    gradient = weighted[0] - weighted[1].sum(axis=-1, keepdims=True) - weighted[2].sum(axis=-2, keepdims=True)
+    return (d**2).sum(axis=(-2, -1)), bias, 2 * gradient.reshape(*p.shape[:-2], -1)
 
 
 def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
@@ -123,31 +123,21 @@ def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array
 
     Its second derivatives by two cells are 2 / p, -2 / r and -2 / c if they are in the same place, row and column.
     """
-    rows, columns = p.shape[-2:]
     r, c, expected = _expected(p)
     logs = np.log(np.where(p > 0, p, np.nan) / expected)
     found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))
-    flat = logs.reshape(*p.shape[:-2], -1)
-    in_place, in_row, in_column = (
-        np.einsum("ij,...ij->...i", same, covariance)
-        for same in (np.eye(rows * columns), _rows(rows, columns), _columns(rows, columns))
-    )
-    of_r, of_c = _for_cells(r, c)
-    bias = (in_place / p.reshape(flat.shape) - in_row / of_r - in_column / of_c).sum(axis=-1)
-    return found, bias, 2 * (flat - 1)
+    by_cell = _by_cell(p, covariance)
+    in_place, in_row, in_column = (np.einsum(f"{same}->...ij", by_cell) for same in ("...ijij", "...ijil", "...ijkj"))
+    bias = (in_place / p - in_row / r - in_column / c).sum(axis=(-2, -1))
+    return found, bias, 2 * (logs - 1).reshape(*p.shape[:-2], -1)
 
 
 def full(p: Array, covariance: Array, *, cells: bool) -> Any:
     """Whether all margins, which are divided by, are surely above zero; or all cells."""
-    rows, columns = p.shape[-2:]
-    places = (
-        np.eye(rows * columns)
-        if cells
-        else np.vstack([_rows(rows, columns)[::columns], _columns(rows, columns)[:columns]])
-    )
-    shares = p.reshape(*p.shape[:-2], -1) @ places.T
-    variances = np.einsum("ai,...ij,aj->...a", places, covariance, places)
-    return (shares > STEADY * np.sqrt(np.maximum(variances, 0))).all(axis=-1)
+    by_cell = _by_cell(p, covariance)
+    shares = {"...ijij->...ij": p} if cells else {"...ijil->...i": p.sum(axis=-1), "...ijkj->...j": p.sum(axis=-2)}
+    surely = [share > STEADY * np.sqrt(np.maximum(np.einsum(same, by_cell), 0)) for same, share in shares.items()]
+    return np.concatenate([each.reshape(*p.shape[:-2], -1) for each in surely], axis=-1).all(axis=-1)
 
 
 def wald(p: Array, covariance: Array) -> tuple[Array, int]:
@@ -155,9 +145,8 @@ def wald(p: Array, covariance: Array) -> tuple[Array, int]:
     rows, columns = p.shape[-2:]
     r, c = _margins(p)
     kept = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
-    x = (p - r[..., :, None] * c[..., None, :]).reshape(*p.shape[:-2], -1)[..., kept]
-    jacobian = _deviation(p, r, c)[..., kept, :]
-    square = jacobian @ covariance @ np.swapaxes(jacobian, -1, -2)
+    x = (p - r * c).reshape(*p.shape[:-2], -1)[..., kept]
+    square = _both_ways(covariance, (np.ones_like(p), c, r))[..., kept[:, None], kept]
     try:
         statistic = (x[..., None, :] @ np.linalg.solve(square, x[..., None]))[..., 0, 0]
     except np.linalg.LinAlgError:  # one of them has no test
@@ -167,36 +156,31 @@ def wald(p: Array, covariance: Array) -> tuple[Array, int]:
     return np.where(statistic >= 0, statistic, np.nan), len(kept)
 
 
+def _both_ways(covariance: Array, moves: tuple[Array, Array, Array]) -> Array:
+    """J Cov J', if each number moves with its cell, and against its row and its column, by so much of each.
+
+    Deviations p - r c move by 1 with their cell, by c with their row and by r with their column.
+    """
+    own, row, column = (move[..., None, :, :] for move in moves)
+    for _ in range(2):
+        table = np.swapaxes(covariance, -1, -2).reshape(*covariance.shape[:-1], *own.shape[-2:])
+        table = own * table - row * table.sum(axis=-1, keepdims=True) - column * table.sum(axis=-2, keepdims=True)
+        covariance = table.reshape(*table.shape[:-2], -1)
+    return covariance
+
+
+def _by_cell(p: Array, covariance: Array) -> Array:
+    """The covariance with axes for the row and the column of one cell, and for those of another."""
+    return covariance.reshape(*covariance.shape[:-2], *p.shape[-2:], *p.shape[-2:])
+
+
 def _margins(p: Array) -> tuple[Array, Array]:
-    return p.sum(axis=-1), p.sum(axis=-2)
-
-
-def _deviation(p: Array, r: Array, c: Array) -> Array:
-    """How p - r c moves with the cells: e_ij - c_j (row i) - r_i (column j)."""
-    rows, columns = p.shape[-2:]
-    flat = (*p.shape[:-2], rows * columns, 1)
-    of_c = np.broadcast_to(c[..., None, :], p.shape).reshape(flat)
-    of_r = np.broadcast_to(r[..., :, None], p.shape).reshape(flat)
-    return np.asarray(np.eye(rows * columns) - of_c * _rows(rows, columns) - of_r * _columns(rows, columns))
-
-
-def _rows(rows: int, columns: int) -> Array:
-    """Which cells are in the same row."""
-    return np.asarray(np.kron(np.eye(rows), np.ones((columns, columns))), np.float64)
-
-
-def _columns(rows: int, columns: int) -> Array:
-    """Which cells are in the same column."""
-    return np.asarray(np.kron(np.ones((rows, rows)), np.eye(columns)), np.float64)
-
-
-def _for_cells(r: Array, c: Array) -> tuple[Array, Array]:
-    """The margins that each cell belongs to, in C order."""
-    return np.repeat(r, c.shape[-1], axis=-1), np.tile(c, r.shape[-1])
+    """Of rows and of columns, each to go with the cells."""
+    return p.sum(axis=-1, keepdims=True), p.sum(axis=-2, keepdims=True)
 
 
 def _expected(p: Array) -> tuple[Array, Array, Array]:
     """The margins, and the cells if features were independent; nan where they are not positive."""
     r, c = _margins(p)
-    expected = r[..., :, None] * c[..., None, :]
+    expected = r * c
     return r, c, np.where(expected > 0, expected, np.nan)

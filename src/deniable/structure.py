@@ -156,6 +156,14 @@ def flat(parts: Sequence[Array]) -> Array:
     return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)
 
 
+def sandwich(rows: Sequence[Array], covariance: Array) -> Array:
+    """W Cov W' for weights W that are products over features, one matrix of rows each; of many, if it has more axes."""
+    many = covariance.shape[:-2]
+    tensor = covariance.reshape(*many, *2 * [matrix.shape[1] for matrix in rows])
+    last = np.moveaxis(tensor, range(len(many)), range(-len(many), 0))
+    return along(last, [*rows, *rows]).reshape(*many, *2 * [prod(map(len, rows))])
+
+
 def margins(columns: int) -> Array:
     """Adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
     if columns == 1:
