@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.cumulants import by_margins, by_table, cumulants
+from deniable.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
 from deniable.protocols import Protocol
-from deniable.structure import Axis
+from deniable.structure import Axis, answer_rows
 
 from .channels import Channel, Outcome, evidence_channel
 from .situations import values
@@ -111,6 +111,36 @@ def test_many_surveys_at_once_are_as_one_by_one() -> None:
             alone = cumulants(3, axes, rows, one(truth), population=True)
             for name in vars(alone):
                 np.testing.assert_allclose(getattr(together, name)[survey], getattr(alone, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_are_alike_need_not_be_written_out(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, people = tiny(kind)
+    axes = [Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols]
+    features = len(axes)
+    truth = np.stack([truth_tensor(plan, people), truth_tensor(plan, people[:1] * 3)], axis=-1)
+    others = [
+        [answer_rows(axis.m) for axis in axes],
+        [answer_rows(axis.m) if k else answer_rows(axis.m)[::-1] for k, axis in enumerate(axes)],  # not in turn
+        [answer_rows(axis.m) if k else 2 * answer_rows(axis.m) for k, axis in enumerate(axes)],
+        [answer_rows(axis.m) + np.eye(1, 1 + axis.m) for axis in axes],
+    ]
+    shares = [np.array([1.0, *[1 / max(2, axis.m)] * axis.m]) for axis in axes]
+    tables = by_table(truth), by_margins(truth, features), by_shares(np.asarray(3.0), shares)
+    for rows, contraction, population in product(others, tables, (False, True)):
+        monkeypatch.setattr("deniable.cumulants.MANY", 1000)
+        long = cumulants(3, axes, rows, contraction, population=population)
+        monkeypatch.setattr("deniable.cumulants.MANY", 2)
+        short = cumulants(3, axes, rows, contraction, population=population)
+        for name in vars(long):
+            np.testing.assert_allclose(getattr(short, name), getattr(long, name), rtol=1e-9, atol=1e-9)
+    several = [axis.m > 1 for axis in axes]
+    for rows, expected in zip(
+        others, (several, [False, *several[1:]], [False, *several[1:]], [False] * 9), strict=True
+    ):
+        for axis, matrix, alike in zip(axes, rows, expected[:features], strict=True):
+            assert bool(_shortened(axis, matrix)[0].times) is alike
 
 
 # -- local hashing ----------------------------------------------------------------------------------------------------

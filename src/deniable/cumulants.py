@@ -12,16 +12,18 @@ follow like any other. All are exact but the fourth cumulant of local hashing: i
 and that would need five.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import mul
 
 import numpy as np
 
-from deniable.structure import Array, Axis, along, over_truth
+from deniable.structure import Alike, Array, Axis, along, over_truth
 
-Contraction = Callable[[list[Array]], Array]  # [f] for all combinations of rows, one matrix of rows per feature
+MANY = 16  # answers, from which on it pays that their rows of weights are alike
+
+Contraction = Callable[[list[Array | Alike]], Array]  # [f] for all combinations of rows, of one matrix per feature
 
 
 @dataclass(frozen=True)
@@ -59,16 +61,20 @@ NOTHING = Cumulants.normal(0.0, 0.0)
 
 def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contraction, *, population: bool) -> Cumulants:
     """Cumulants of n respondents' estimate, for rows of weights, given how to contract with their table."""
+    axes, rows = zip(*map(_shortened, axes, rows), strict=True)
     t, e2, e3, e4 = zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True)
+
+    def contract(matrices: Iterable[Array]) -> Array:
+        return of([Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(axes, matrices, strict=True)])
 
     def bracket(*factors: Sequence[Array]) -> Array:
         """[f] for a product f of functions of the answers."""
-        return of([over_truth(reduce(mul, each)) for each in zip(*factors, strict=True)])
+        return contract(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
 
     def second(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, Array]:
         """[E (w z)(w' z)] and [(w u)(w' u)], row by row."""
         both = [axis.second(w, v) for axis, w, v in zip(axes, left, right, strict=True)]
-        return of([moment for moment, _ in both]), of([truth for _, truth in both])
+        return contract(moment for moment, _ in both), contract(truth for _, truth in both)
 
     mean, square, cube = bracket(t), bracket(e2), bracket(e3)
     g = [over_truth(one) for one in e2]  # the estimated variance is g mu - u mu, or g mu - (w mu)^2 / N
@@ -95,6 +101,13 @@ def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contracti
     return Cumulants(mean, variance, third, fourth, slope, wobble)
 
 
+def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array]:
+    """One row that stands for all, on the answer itself and on any other, if rows are those of each answer in turn."""
+    m = axis.m
+    alike = len(rows) == m >= MANY and np.count_nonzero(rows) == m and bool((np.diagonal(rows, 1) == 1).all())
+    return (replace(axis, times=(1, m - 1)), np.array([[0.0, 1.0, 0.0]])) if alike else (axis, rows)
+
+
 def by_table(truth: Array) -> Contraction:
     """Contraction with a tensor. It may have more axes than there are features; they come first in the result."""
     return lambda matrices: along(truth, matrices)
@@ -115,11 +128,11 @@ def by_margins(truth: Array, features: int) -> Contraction:
 def by_shares(n: Array, margins: Sequence[Array]) -> Contraction:
     """Contraction with a table of n respondents and independent answers, given (1, s_1, ..., s_m) of each feature."""
 
-    def contract(matrices: list[Array]) -> Array:
+    def contract(matrices: list[Array | Alike]) -> Array:
         product = np.asarray(n)
         for k, (matrix, margin) in enumerate(zip(matrices, margins, strict=True)):
-            part = np.tensordot(margin, matrix, axes=(0, 1))
-            product = product[..., None] * part.reshape(*np.shape(n), *[1] * k, len(matrix))
+            part = along(margin, [matrix])
+            product = product[..., None] * part.reshape(*np.shape(n), *[1] * k, -1)
         return product
 
     return contract

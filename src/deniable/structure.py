@@ -44,6 +44,7 @@ class Axis:
     d: float
     exclusive: bool
     centred: bool
+    times: tuple[int, ...] = ()  # for how many values each column of weights stands; one each, if there are none
 
     @classmethod
     def of(cls, protocol: Protocol, *, centred: bool) -> "Axis":
@@ -77,15 +78,19 @@ class Axis:
         w0, w, v0, v = left[..., :1], left[..., 1:], right[..., :1], right[..., 1:]
         truth = _vectors(w0 * v0, w0 * v + w * v0 + w * v)
         if self.centred:
-            w, v = w - w.mean(axis=-1, keepdims=True), v - v.mean(axis=-1, keepdims=True)
-        sum_w, sum_v = w.sum(axis=-1, keepdims=True), v.sum(axis=-1, keepdims=True)
-        constant = c0 * (w * v).sum(axis=-1, keepdims=True) + c1 * sum_w * sum_v
+            w, v = w - self._sum(w) / self.m, v - self._sum(v) / self.m
+        sum_w, sum_v = self._sum(w), self._sum(v)
+        constant = c0 * self._sum(w * v) + c1 * sum_w * sum_v
         return truth + _vectors(constant, alpha * w * v + beta * (sum_w * v + w * sum_v)), truth
 
     def seconds(self) -> tuple[Array, Array]:
         """G and U for every pair of indices: arrays (1 + m, 1 + m, 1 + m)."""
         unit = np.eye(self.m + 1)
         return self.second(unit[:, None], unit)
+
+    def _sum(self, by_value: Array) -> Array:
+        """Over all values, which are in the last axis."""
+        return np.asarray((by_value * self.times if self.times else by_value).sum(axis=-1, keepdims=True))
 
     def powers(self, rows: Array) -> tuple[Array, Array, Array, Array]:
         """w u, and the moments E[(w z)^2 | x], E[(w z)^3 | x] and E[(w z)^4 | x], for each row w of weights.
@@ -94,9 +99,9 @@ class Axis:
         """
         none = np.zeros((len(rows), 1))
         t = rows[:, :1] + np.hstack([none, rows[:, 1:]])
-        w = rows[:, 1:] - rows[:, 1:].mean(axis=1, keepdims=True) if self.centred else rows[:, 1:]
+        w = rows[:, 1:] - self._sum(rows[:, 1:]) / self.m if self.centred else rows[:, 1:]
         w2 = w * w
-        s1, s2, s3, s4 = (np.sum(power, axis=1, keepdims=True) for power in (w, w2, w2 * w, w2 * w2))
+        s1, s2, s3, s4 = (self._sum(power) for power in (w, w2, w2 * w, w2 * w2))
         own = np.hstack([none, w])
         c0, c1, alpha, beta = self.noise
         m2 = c0 * s2 + c1 * s1**2 + alpha * own**2 + 2 * beta * s1 * own
@@ -122,10 +127,25 @@ def _vectors(constant: Array, by_value: Array) -> Array:
     return np.concatenate([constant, by_value], axis=-1)
 
 
-def along(tensor: Array, matrices: Sequence[Array]) -> Array:
+@dataclass(frozen=True)
+class Alike:
+    """Rows of weights, one for each answer, that differ in whose they are: three weights instead of a large matrix."""
+
+    everybody: float
+    own: float
+    others: float
+
+    def along(self, tensor: Array) -> Array:
+        """Along the first axis, which comes back last, as `np.tensordot` has it."""
+        each = (self.own - self.others) * tensor[1:]
+        each += self.everybody * tensor[0] + self.others * tensor[1:].sum(axis=0)
+        return np.moveaxis(each, 0, -1)
+
+
+def along(tensor: Array, matrices: Sequence[Array | Alike]) -> Array:
     """One matrix along each axis, in order."""
-    for matrix in matrices:
-        tensor = np.tensordot(tensor, matrix, axes=([0], [1]))  # the axis comes back last, so each is first in its turn
+    for matrix in matrices:  # the axis comes back last, so each is first in its turn
+        tensor = matrix.along(tensor) if isinstance(matrix, Alike) else np.tensordot(tensor, matrix, axes=([0], [1]))
     return tensor
 
 
