@@ -423,13 +423,12 @@ def mixer(axes, inside):
                     vector.align = 8
                 for k, (a, b, c, d) in enumerate(entries[axes:]):
                     distance = NUMBERS >> (k + 1)
-                    high = [lane & distance for lane in range(NUMBERS)]
-                    own, other = (
-                        pick(low, up, [lane + (NUMBERS if high[lane] else 0) for lane in range(NUMBERS)])
-                        for low, up in ((a, d), (b, c))
-                    )
-                    swap = [lane ^ distance for lane in range(NUMBERS)]
-                    x = [combine(own, vector, other, pick(vector, vector, swap)) for vector in x]
+                    rows = [
+                        lane + NUMBERS * bool(lane & distance) for lane in range(NUMBERS)
+                    ]  # the first, or the second
+                    own, other = pick(a, d, rows), pick(b, c, rows)
+                    swapped = [lane ^ distance for lane in range(NUMBERS)]
+                    x = [combine(own, vector, other, pick(vector, vector, swapped)) for vector in x]
                 for k, (a, b, c, d) in enumerate(entries[:axes]):
                     distance = 1 << (axes - k - 1)
                     for i in range(1 << axes):
@@ -458,7 +457,7 @@ def mix(matrices, tensor):
     """
     axes = len(matrices)
     if axes < CLOSE:
-        _mix_plainly(tensor, matrices)
+        _mix_plainly(matrices, tensor)
         return
     near = min(axes, NEAR)
     data, entries = tensor.ctypes.data, matrices.ctypes.data
@@ -486,7 +485,7 @@ def _mix_far(data, axes, done, matrices):
 
 
 @njit(nogil=True, cache=True)
-def _mix_plainly(tensor, matrices):
+def _mix_plainly(matrices, tensor):
     for k in range(len(matrices)):
         stride = len(tensor) >> (k + 1)
         for start in range(0, len(tensor), 2 * stride):
