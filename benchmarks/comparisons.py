@@ -106,10 +106,14 @@ def _grow(reports: int, columns: int, _density: float, rng: np.random.Generator)
     return rng.random(reports * columns), rng.random(reports * columns)
 
 
+def _bends(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """Roots and two steps on, the second of them partly in the direction of the first."""
+    root, step, other = rng.normal(size=(3, reports * columns))
+    return root, root + step, root + step + density * step + 0.1 * other
+
+
 def _leap(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
-    """Two steps, the second a given part of the first. If they are the same, nothing bends: not by rounding."""
-    root, step = rng.integers(64, size=(2, reports * columns)) / 64
-    return root, root + step, root + step + density * step, 1e6, 0.2
+    return *_bends(reports, columns, density, rng), 1 + 100 * density, 0.2
 
 
 COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator], Arguments]]] = {
@@ -124,5 +128,6 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "pack": ("pack", _pack),
     "mix": ("mix", _mix),
     "grow": ("grow", _grow),
+    "bends": ("bends", _bends),
     "leap": ("leap", _leap),
 }

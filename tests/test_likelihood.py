@@ -1,7 +1,7 @@
 """Maximum likelihood: patterns against brute force, climbing that never falls, agreement with closed forms."""
 
 import warnings
-from itertools import islice
+from itertools import islice, takewhile
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +11,7 @@ import deniable as dn
 from deniable import likelihood, patterns, twins
 from deniable.likelihood import accelerated, climb, expectation_maximization, newton, state
 from deniable.patterns import patterns_of
+from deniable.structure import flat
 
 from .situations import values
 from .test_counting import supports
@@ -111,7 +112,9 @@ def test_jumps_that_lose_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
         lost.append(state(seen, once**2).likelihood - state(seen, wrong**2).likelihood)
         return wrong, wrong**2
 
-    monkeypatch.setattr(likelihood, "tools_for", lambda _seconds: SimpleNamespace(grow=twins.grow, leap=astray))
+    monkeypatch.setattr(
+        likelihood, "tools_for", lambda _seconds: SimpleNamespace(grow=twins.grow, bends=twins.bends, leap=astray)
+    )
     jumps = [step.likelihood for step in islice(accelerated(seen, uniform), 40)]
     assert max(lost) > likelihood.LOSS
     assert (np.diff(jumps) >= -likelihood.LOSS).all()
@@ -172,36 +175,119 @@ def test_standard_errors_are_those_of_many_surveys() -> None:
     assert abs(2 * ratio - 1) > 5 * np.sqrt(2 / 300)
 
 
-def test_what_is_zero_on_the_edge_has_no_standard_error() -> None:
+def test_near_the_edge_intervals_are_those_of_the_estimate_that_knows_no_edge() -> None:
     plan, _ = tiny("GRR")
-    records = {"a": ["v0"] * 300, "b": ["v0", "v1"] * 150}
-    est = dn.maximum_likelihood(dn.randomize(records, plan, rng=np.random.default_rng(2)), ["a", "b"])
-    rows = est.table().to_pylist()
-    zero = [row for row in rows if row["proportion"] == 0]
-    assert zero
-    assert all(np.isnan([row["stderr"], row["low"], row["high"]]).all() for row in zero)
-    assert est.cell(a="v0").stderr > 0
-    assert np.isnan(est.variance[tuple(1 + np.argwhere(est.mean[1:, 1:] == 0)[0])])
+    records = {"a": ["v0"] * 3000, "b": ["v0", "v1"] * 1500}
+    reports = dn.randomize(records, plan, rng=np.random.default_rng(2))
+    est, free = dn.maximum_likelihood(reports, ["a", "b"]), dn.estimate(dn.count(reports, ["a", "b"]), ["a", "b"])
+    zero = {"a": "v1", "b": "v1"} if est.cell(a="v1", b="v1").value == 0 else {"a": "v2", "b": "v1"}
+    for near in (zero, {"a": "v0"}, {"a": "v2"}):
+        ours, theirs = est.cell(near), free.cell(near)
+        assert ours.stderr == theirs.stderr
+        assert ours.enough == theirs.enough
+        low, high = (min(max(end, 0.0), 1.0) for end in theirs.confidence_interval())
+        expected = min(low, ours.value), max(high, ours.value)
+        assert ours.confidence_interval() == pytest.approx(expected, abs=1e-3)  # where theirs is not the exact one
+    assert est.cell(zero).value == 0
+    middle = {"a": "v0", "b": "v0"}
+    assert est.cell(middle).stderr < 0.95 * free.cell(middle).stderr  # what is zero says something of the rest
+    assert est.cell(middle).stderr == pytest.approx(np.sqrt(est.covariance(middle, middle)) / est.n)
+    assert est.project("b").cell(b="v0").stderr == pytest.approx(est.cell(b="v0").stderr)
+    row = next(row for row in est.table().to_pylist() if {"a": row["a"], "b": row["b"]} == zero)
+    assert row["stderr"] == pytest.approx(est.cell(zero).stderr)
+    assert est.variance[tuple(1 + int(zero[name][1]) for name in "ab")] == pytest.approx(est.cell(zero).variance)
     contrast = np.zeros((4, 3))
     contrast[1, 0], contrast[2, 0] = 1, -1
-    assert est.linear(contrast).stderr > 0  # weights of both signs do not cancel what it rests on
-    assert est.project("b").cell(b="v0").stderr == pytest.approx(est.cell(b="v0").stderr)
+    assert est.linear(contrast).stderr > 0
 
 
-def test_large_tables_have_a_mean_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_near_the_edge_hold_the_truth() -> None:
+    """Of three flags that nearly all have; by the covariance given the cells that are not zero, the control, not."""
+    names = ["a", "b", "c"]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=4)))
+    held, held_given_zeros, surveys = 0, 0, 150
+    for seed in range(surveys):
+        rng = np.random.default_rng(seed)
+        truth = {name: rng.random(10_000) < 0.999 for name in names}
+        est = dn.maximum_likelihood(dn.randomize(truth, plan, rng=rng), names)
+        for name in names:
+            share, cell = truth[name].mean(), est.cell({name: True})
+            low, high = cell.confidence_interval()
+            held += low <= share <= high
+            narrow = 1.96 * np.sqrt(max(est.covariance({name: True}, {name: True}), 0)) / est.n
+            held_given_zeros += abs(cell.value - share) <= narrow
+    assert 0.91 < held / (3 * surveys) < 0.99
+    assert held_given_zeros / (3 * surveys) < 0.9
+
+
+def test_what_is_public_is_known() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {"a": dn.Public(), "b": dn.RandomizedResponse(epsilon=1.0)})
+    records = {"a": [True, False, False, False] * 500, "b": [True, False] * 1000}
+    est = dn.maximum_likelihood(dn.randomize(records, plan, rng=np.random.default_rng(1)), ["a", "b"])
+    assert est.cell(a=True).confidence_interval() == pytest.approx((0.25, 0.25), abs=1e-6)
+    assert est.about("population").cell(a=True).stderr == pytest.approx(np.sqrt(0.25 * 0.75 / 2000), rel=1e-3)
+
+
+def test_large_tables_have_the_intervals_of_the_consistent_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, _ = tiny("flags")
-    reports = some_reports(plan, 500)
+    reports = some_reports(plan, 5000)
     small = dn.maximum_likelihood(reports, ["a", "b"])
     monkeypatch.setattr(likelihood, "MOST_NEWTON", 1)
-    large = dn.maximum_likelihood(reports, ["a", "b"])
+    large, free = dn.maximum_likelihood(reports, ["a", "b"]), dn.estimate(dn.count(reports, ["a", "b"]), ["a", "b"])
     np.testing.assert_allclose(large.mean, small.mean, atol=0.5)
+    np.testing.assert_allclose(large.covariance(), free.covariance())
     assert large.cell(a=True).value == pytest.approx(small.cell(a=True).value, abs=1e-3)
-    assert not large.cell(a=True).enough
-    with pytest.raises(dn.EstimateError, match="no covariance of so many cells; ask for fewer features"):
-        large.covariance()
+    assert large.cell(a=True).stderr == pytest.approx(free.cell(a=True).stderr)
+    assert large.cell(a=True).confidence_interval() == pytest.approx(free.cell(a=True).confidence_interval())
+    assert large.project("b").cell(b=True).enough
     monkeypatch.setattr(likelihood, "MOST_STEPS", 2)
-    with pytest.warns(UserWarning, match="maximum likelihood stopped with its logarithm up to .* below the maximum"):
+    with pytest.warns(UserWarning, match=r"up to .* below the maximum, .* a report where 1e-06 was to be reached"):
         dn.maximum_likelihood(reports, ["a", "b"])
+
+
+@pytest.mark.parametrize(("flags", "epsilon"), [(10, 0.1), (11, 1.0)])
+def test_many_flags_are_climbed_to_their_maximum_in_few_steps(flags: int, epsilon: float) -> None:
+    """By the compiled kernels: rare answers, one public flag that nobody has, and one by unequal probabilities."""
+    import deniable.kernels
+
+    names = [f"f{k}" for k in range(flags)]
+    own = {name: dn.RandomizedResponse(epsilon=epsilon) for name in names[2:]}
+    plan = dn.Plan(
+        dn.Schema([dn.Flag(name) for name in names]),
+        {names[0]: dn.Public(), names[1]: dn.RandomizedResponse(p=0.3, q=0.5)} | own,
+    )
+    rng = np.random.default_rng(1)
+    records = {name: rng.random(50_000) < 0.01 * (k > 0) for k, name in enumerate(names)}
+    seen = patterns_of(dn.randomize(records, plan, rng=rng), names)
+    assert seen.tools is deniable.kernels
+    uniform = np.full(1 << flags, 2.0**-flags)
+    steps = list(takewhile(lambda step: step.gap > 1e-6, islice(accelerated(seen, uniform), 600)))
+    assert len(steps) < 600
+    top = climb(accelerated(seen, uniform), 1e-6)
+    likely = flat(seen.channels)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gradient = likely.T @ np.where(seen.h > 0, seen.h / (likely @ top.t), 0)
+    assert gradient.max() - 1 == pytest.approx(top.gap, abs=1e-12)
+    assert 0 < top.gap <= 1e-6
+    assert top.t[1 << (flags - 1) :].sum() < 1e-6  # nobody has the public one
+
+
+def test_more_flags_than_reports_are_no_tree() -> None:
+    names = [f"f{k}" for k in range(17)]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=17.0)
+    reports = dn.randomize({name: [True, False] for name in names}, plan, rng=np.random.default_rng(1))
+    assert isinstance(patterns_of(reports, names), patterns.Grid)
+
+
+def test_how_far_to_jump() -> None:
+    step, bend = np.array([3.0, 4.0]), np.array([-1.0, 0.5])
+    length = likelihood._length(step @ step, step @ bend, bend @ bend)
+    assert length == pytest.approx(1.0)  # -1/1.25 would be backwards from what was reached: two steps on it is
+    step = np.array([3.0, -4.0])
+    assert likelihood._length(step @ step, step @ bend, bend @ bend) == pytest.approx(5 / 1.25)
+    assert likelihood._length(step @ step, -step @ bend, bend @ bend) == pytest.approx(5 / np.sqrt(1.25))  # they grow
+    assert likelihood._length(1.0, 0.0, 0.0) == 1
+    assert likelihood._length(1.0, -1e-9, 1e-18) == likelihood.LONGEST
 
 
 def test_many_values_and_few_reports_are_no_trouble() -> None:
@@ -217,9 +303,9 @@ def test_many_values_and_few_reports_are_no_trouble() -> None:
 REFUSED = {
     "counts": (
         lambda r: dn.maximum_likelihood(dn.count(r, ["a"]), ["a"]),
-        "needs the reports, .* found Counts",
+        "needs the reports: .* found Counts",
     ),
-    "names": (lambda r: dn.maximum_likelihood(r, None), "takes a list of features; found None"),
+    "names": (lambda r: dn.maximum_likelihood(r, None), "takes a list of features, .* found None"),
     "a start": (lambda r: dn.maximum_likelihood(r, ["a"], start="random"), "start must be .* found 'random'"),
     "a name": (lambda r: dn.maximum_likelihood(r, ["x"]), "no feature 'x'"),
 }

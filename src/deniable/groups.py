@@ -1,7 +1,7 @@
 """Groups of respondents: their estimated truth, and how noisy it is. What an `Estimate` is a sum of."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from typing import Any
 
@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
-from deniable.errors import EstimateError
 from deniable.intervals import AT_ESTIMATE, MOST_EXACT, OneColumn, trusted, within
 from deniable.structure import (
     Array,
@@ -28,6 +27,7 @@ from deniable.structure import (
 SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
 WIDEST = 0.5  # standard error of a proportion, if all answers were equally common: beyond it, an interval says nothing
+EDGE = 2.0  # standard errors: so far from none and from all, what is found by maximum likelihood has a normal law
 SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
 
 
@@ -118,64 +118,59 @@ class Group:
 class DenseGroup:
     """Respondents whose estimate has no product form. It answers as `Group` does, about what it has matrices for.
 
-    It was made from the groups `before`, by conditioning or by maximum likelihood. In the latter, cells outside the
-    `support` are zero on the edge of what can be: their variance is not known, and covariances are given that support.
+    It was made from the groups `before`, by conditioning or, if it is `likeliest`, by maximum likelihood: then
+    covariances are those of cells that are not zero, given that the others are.
     """
 
     n: int
     truth: Array
     matrices: Mapping[str, Array]
     before: tuple["Group | DenseGroup", ...]
-    support: npt.NDArray[np.bool_] | None = None  # over cells
+    likeliest: bool = False
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """What it can be about."""
-        return tuple(self.matrices) or SUBJECTS
+        return tuple(self.matrices)
 
     def project(self, axes: Sequence[int]) -> "DenseGroup":
         places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
         matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
         before = tuple(group.project(axes) for group in self.before)
-        others = tuple(k for k in range(self.truth.ndim) if k not in axes)
-        support = None
-        if self.support is not None:
-            support = np.asarray(self.support.any(axis=others)).transpose([sorted(axes).index(axis) for axis in axes])
-        return DenseGroup(self.n, margin(self.truth, axes), matrices, before, support)
+        return DenseGroup(self.n, margin(self.truth, axes), matrices, before, self.likeliest)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
         return float(flat(left) @ self.dense(population=population) @ flat(right))
 
     def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """Those of a normal law: its own higher ones cannot be had in closed form."""
-        mean = along(self.truth, rows)
-        variance = np.full(mean.shape, np.nan)
-        if self.matrices:
-            weights = flat(rows)
-            every = np.einsum("ij,jk,ik->i", weights, self.dense(population=population), weights, optimize=True)
-            variance = np.where(self._inside(rows), every.reshape(mean.shape), np.nan)
-        return Cumulants.normal(mean, variance)
+        """Those of a normal law: its own higher ones cannot be had in closed form.
+
+        By maximum likelihood, what is near the edge of what can be has no normal law: there, those from before.
+        """
+        mean, weights = along(self.truth, rows), flat(rows)
+        every = np.einsum("ij,jk,ik->i", weights, self.dense(population=population), weights, optimize=True)
+        own = Cumulants.normal(mean, every.reshape(mean.shape))
+        if not self.likeliest:
+            return own
+        before = sum((group.cumulants(rows, population=population) for group in self.before), start=NOTHING)
+        over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
+        ends = [self.n * end(axis=1).reshape(mean.shape) for end in (over_cells.min, over_cells.max)]
+        room = np.minimum(mean - ends[0], ends[1] - mean)
+        near = ~(room >= EDGE * np.sqrt(np.maximum(before.variance, 0)))
+        return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
 
     def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
         return None
 
     def own_variances(self, *, population: bool) -> Array:
-        every = np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
-        return np.where(self._inside([np.eye(size) for size in self.truth.shape]), every, np.nan)
-
-    def _inside(self, rows: Sequence[Array]) -> Any:
-        """Which combinations of rows of weights use a cell of the support."""
-        if self.support is None:
-            return True
-        over_cells = [np.abs(matrix @ margins(matrix.shape[1] - 1)) for matrix in rows]
-        return along(self.support.astype(np.float64), over_cells) > 0
+        if not self.likeliest:
+            return np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
+        return self.cumulants([np.eye(size) for size in self.truth.shape], population=population).variance
 
     def raw_variances(self, *, population: bool) -> Array:
         return np.asarray(sum(group.raw_variances(population=population) for group in self.before))
 
     def dense(self, *, population: bool) -> Array:
-        if not self.matrices:
-            raise EstimateError("there is no covariance of so many cells; ask for fewer features")
         return self.matrices["population" if population else "respondents"]
 
 
@@ -240,7 +235,7 @@ def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[C
     for other in others:
         enough &= judge(other.before, rows, population=population)[1]
     known = reduce(np.logical_and.outer, [~matrix[:, 1:].any(axis=1) for matrix in rows])  # how many there are
-    if all(other.support is None for other in others) and not (products and population):
+    if not (products and population):
         known = known | (np.abs(found.variance) <= SLACK * n)  # nothing was randomized, or it was given
     return replace(found, variance=np.where(known, 0.0, found.variance)), np.asarray(enough | known)
 

@@ -1,6 +1,6 @@
 """Counting at the speed of the machine: bare loops over bit planes, compiled by numba. Arrays in, arrays out.
 
-At the end are loops over tables of many flags: `mix` for estimates and likelihoods, `grow` and `leap` to climb.
+At the end are loops over tables: `mix` for those of many flags, `grow`, `bends` and `leap` to climb to the likeliest.
 
 A plane holds one evidence column, 64 reports to a word. Rows of an array of planes are a multiple of STEP words long,
 with zeros after the last report. All counting of planes is one operation,
@@ -388,14 +388,14 @@ def pack(bits, out):
 
 
 def mixer(axes, inside):
-    """Make an intrinsic: 2 x 2 matrices along some axes of 2^axes vectors, `stride` bytes apart, all kept in registers.
+    """Make an intrinsic: 2 x 2 matrices along some axes of 2^axes vectors, `stride` bytes apart, in one pass.
 
     If `inside`, then also along the three axes inside of each vector, whose matrices come last. It is done `count`
     times, `step` bytes apart. The addresses of the first vector and of the matrices are integers.
     """
 
     @intrinsic
-    def mix(typing_context, first, stride, step, count, matrices):  # noqa: ARG001 - numba's contract
+    def mix_vectors(typing_context, first, stride, step, count, matrices):  # noqa: ARG001 - numba's contract
         def generate(context, builder, signature, arguments):  # noqa: ARG001 - numba's contract
             first, stride, step, count, matrices = arguments
             fused = _declare(builder, f"llvm.fmuladd.v{NUMBERS}f64", NUMBER_VECTOR, *[NUMBER_VECTOR] * 3)
@@ -441,7 +441,7 @@ def mixer(axes, inside):
 
         return types.void(*[types.intp] * 5), generate
 
-    return mix
+    return mix_vectors
 
 
 mix_close = mixer(4, True)
@@ -456,11 +456,15 @@ def mix(matrices, tensor):
     The last axes, whose numbers are close together, are done while their block is in the cache.
     """
     axes = len(matrices)
+    if len(tensor) != 1 << axes or not tensor.flags.c_contiguous:
+        raise ValueError("a flat tensor has 2 numbers for each axis, one after the other")
     if axes < CLOSE:
         _mix_plainly(matrices, tensor)
         return
     near = min(axes, NEAR)
-    data, entries = tensor.ctypes.data, matrices.ctypes.data
+    own = np.empty((axes, 2, 2))  # whatever the order of the matrices in memory
+    own[:] = matrices
+    data, entries = tensor.ctypes.data, own.ctypes.data
     for block in range(data, data + (8 << axes), 8 << near):
         mix_close(block, 8 * NUMBERS, 8 << CLOSE, 1 << (near - CLOSE), entries + 32 * (axes - CLOSE))
         _mix_far(block, near, CLOSE, entries + 32 * (axes - near))
@@ -469,7 +473,7 @@ def mix(matrices, tensor):
 
 @njit(nogil=True, cache=True)
 def _mix_far(data, axes, done, matrices):
-    """All but the last axes, which are done, up to three in one pass: more vectors would need the same cache lines."""
+    """All but the last axes, which are done, up to three in one pass: more would push each other out of the cache."""
     while done < axes:
         some, stride = min(3, axes - done), 8 << done
         entries = matrices + 32 * (axes - done - some)
@@ -506,26 +510,38 @@ def grow(root, gradient):
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # sums in any order, as vectors have them
-def leap(root, once, twice, longest, least):
-    """Along the parabola through the roots of shares and two steps on, and further: the new roots, the new shares.
-
-    At most `longest` steps at a time. No root is below `least`.
-    """
-    across, bent = 0.0, 0.0
+def bends(root, once, twice):
+    """Of the first of two steps and of how it bends: its square, their product, and the square of the bend."""
+    straight, across, bent = 0.0, 0.0, 0.0
     for i in range(len(root)):
         step = once[i] - root[i]
         bend = twice[i] - once[i] - step
+        straight += step**2
         across += step * bend
         bent += bend**2
-    length = min(max(1.0, -across / bent), longest) if bent > 0 else 1.0
-    a, b, c = (1 - length) ** 2, 2 * length * (1 - length), length**2
+    return straight, across, bent
+
+
+@njit(nogil=True, cache=True)
+def leap(root, once, twice, length, least):
+    """So many steps along the parabola through roots of shares and two steps on: the new roots, the new shares.
+
+    No root is below `least`, before they are scaled for the shares to sum to 1.
+    """
     leapt, shares = np.empty_like(root), np.empty_like(root)
-    total = 0.0
     for i in range(len(root)):
-        leapt[i] = max(abs(a * root[i] + b * once[i] + c * twice[i]), least)
-        total += leapt[i] ** 2
-    scale = 1 / np.sqrt(total)
+        step = once[i] - root[i]
+        leapt[i] = max(abs(root[i] + 2 * length * step + length**2 * (twice[i] - once[i] - step)), least)
+    scale = 1 / np.sqrt(_square(leapt))
     for i in range(len(root)):
         leapt[i] *= scale
         shares[i] = leapt[i] ** 2
     return leapt, shares
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _square(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] ** 2
+    return total

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 
 from deniable.counting import count
 from deniable.errors import EstimateError
 from deniable.estimates import Estimate, estimate
-from deniable.groups import DenseGroup
+from deniable.groups import DenseGroup, Group
 from deniable.patterns import Grid, Tree, patterns_of
 from deniable.planes import tools_for
 from deniable.progress import told
@@ -36,8 +36,8 @@ MOST_CELLS = 1 << 20
 MOST_STEPS = 20_000
 LOSS = 1e-3  # in log-likelihood per report, that a jump may cost
 LONGEST = 1e6  # steps in one jump
-LEAST_ROOT = 1e-100  # of a share: far from what processors are slow with
-CLIMB = 1e-5  # seconds that numpy takes for a cell in all steps
+LEAST_ROOT = 1e-100  # of a share, after a jump: far from what processors are slow with
+CLIMB = 1e-5  # seconds that numpy takes for a cell in all steps, but for the patterns
 ROUNDING = 1e-14  # of a likelihood
 LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is to have a likelihood still
 
@@ -122,24 +122,34 @@ def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
         once, shares = tools.grow(root, now.gradient)
         first = state(seen, shares)
         twice, shares = tools.grow(once, first.gradient)
-        root, leapt = tools.leap(root, once, twice, LONGEST, LEAST_ROOT)
+        root, leapt = tools.leap(root, once, twice, _length(*tools.bends(root, once, twice)), LEAST_ROOT)
         jumped = state(seen, leapt)
-        if float(jumped.gradient @ first.t) - 1 <= LOSS:
+        if float((jumped.gradient * first.t).sum()) - 1 <= LOSS:  # no `@`: its threads would wait for a busy processor
             now = jumped
         else:
             now, root = state(seen, shares), twice
 
 
+def _length(straight: float, across: float, bent: float) -> float:
+    """How many steps to jump, given the squares of the first and of its bend, and their product.
+
+    Steps that shrink end where a geometric series does; if they grow, the bend alone says how far they are to go.
+    """
+    if not bent:
+        return 1.0
+    return min(max(1.0, -across / bent if across < 0 else sqrt(straight / bent)), LONGEST)
+
+
 def climb(steps: Iterator[State], gap: float) -> State:
     """Go on until the gap is closed, or nothing more is gained."""
-    now = None
-    for following in told(
-        islice(steps, MOST_STEPS), lambda one: f"climbing, log-likelihood within {one.gap:.1e} a report"
+    now, taken = None, enumerate(islice(steps, MOST_STEPS), start=1)
+    for _, following in told(
+        taken, lambda one: f"climbing, step {one[0]}: log-likelihood within {one[1].gap:.1e} a report, down to {gap:g}"
     ):
         if following is now:
             break
         now = following
-        if now.gap <= gap:
+        if not now.gap > gap:  # closed, or no number at all
             break
     assert now is not None
     return now
@@ -151,16 +161,15 @@ def climb(steps: Iterator[State], gap: float) -> State:
 def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "feasible") -> Estimate:
     """The table of these features under which the reports are likeliest: a proper table, with its covariance.
 
-    The climb starts from the "feasible" table or from the "uniform" one, to the same likelihood. Up to a thousand cells
-    the covariance is that of the observed information on the cells that are not zero; of larger tables, up to a million
-    cells, there is only the mean. If the maximum is not reached, a warning says how far below it may be.
+    Up to a thousand cells the climb starts from the "feasible" table or from the "uniform" one, to the same likelihood,
+    and the covariance is that of the observed information on the cells that are not zero. Larger tables, up to a
+    million cells, are climbed to from the uniform one, and have the covariance and the intervals of the consistent
+    estimate. If the maximum is not reached, a warning says how far below it may be.
     """
     if not isinstance(reports, Reports):
-        raise EstimateError(
-            f"maximum likelihood needs the reports, as Reports.load gives them; found {type(reports).__name__}"
-        )
+        raise EstimateError(f"maximum likelihood needs the reports: Reports.load(path); found {type(reports).__name__}")
     if not isinstance(names, str | Sequence):
-        raise EstimateError(f"maximum likelihood takes a list of features; found {names!r}")
+        raise EstimateError(f'maximum likelihood takes a list of features, ["a", "b"]; found {names!r}')
     names = [names] if isinstance(names, str) else list(names)
     if start not in ("feasible", "uniform"):
         raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')
@@ -174,22 +183,25 @@ def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "
     counts = count(reports, names)
     before, seen, cells = estimate(counts, names), patterns_of(reports, names), prod(levels)
     small = cells <= MOST_NEWTON
-    t = np.full(cells, 1 / cells)
+    aim, t = GAP if small else WIDE_GAP, np.full(cells, 1 / cells)
     if small and start == "feasible":
         proper = estimate(counts, names, method="feasible").proper
         t = t if proper is None else 0.9 * proper.shares.reshape(-1) + 0.1 * t
-    found = climb((newton if small else accelerated)(seen, t), GAP if small else WIDE_GAP)
-    if found.gap > (GAP if small else WIDE_GAP):
+    found = climb((newton if small else accelerated)(seen, t), aim)
+    if not found.gap <= aim:
         warnings.warn(
-            f"maximum likelihood stopped with its logarithm up to {found.gap * len(reports):.2g} below the maximum",
+            f"maximum likelihood stopped with its logarithm up to {found.gap * len(reports):.2g} below the maximum, "
+            f"{found.gap:.1e} a report where {aim:g} was to be reached; the table of fewer features is reached sooner",
             stacklevel=2,
         )
     up = [margins(len(feature.columns)) for feature in before.features]
     shares = found.t.reshape(levels)
     tensor = along(len(reports) * shares, up)
-    matrices = _information(found, flat(up), len(reports)) if small else {}
-    group = DenseGroup(len(reports), tensor, matrices, before.groups, shares > 0)
-    return Estimate(before.features, (group,), "maximum likelihood", fitted=tensor)
+    groups: tuple[Group | DenseGroup, ...] = before.groups
+    if small:
+        matrices = _information(found, flat(up), len(reports))
+        groups = (DenseGroup(len(reports), tensor, matrices, before.groups, likeliest=True),)
+    return Estimate(before.features, groups, "maximum likelihood", fitted=tensor)
 
 
 def _information(found: State, up: Array, reports: int) -> dict[str, Array]:

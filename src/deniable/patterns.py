@@ -22,7 +22,8 @@ from deniable.reports import Reports
 from deniable.structure import Array, along, as_matrix, flat
 
 MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor,
-SMALL_GRID = 1 << 16  # or even if they are more than four times the reports
+SMALL_GRID = 1 << 16  # or even if they are more than four times the reports, and more than the cells
+FOR_A_CLIMB = 2.2e-5  # seconds that numpy takes for a pattern and a flag, in all steps
 GROUP = 64  # patterns of several small features that are taken as one
 FEW = 256  # patterns of all features: no need for compiled code
 MOST_PAIRS = 1 << 25  # numbers in pairs of answers, beyond which patterns are summed up instead
@@ -62,7 +63,7 @@ class Grid:
         """What mixes the axes of many flags, for a climb of a thousand steps; None if they are not flags, or few."""
         if self.shares.size <= FEW or any(channel.shape != (2, 2) for channel in self.channels):
             return None
-        return tools_for(1e-5 * self.shares.size * len(self.channels))
+        return tools_for(FOR_A_CLIMB * self.shares.size * len(self.channels))
 
     def forth(self, t: Array) -> Array:
         """L t: how likely each pattern is."""
@@ -77,7 +78,7 @@ class Grid:
         if self.tools is None:
             return _along(w, [channel.T for channel in self.grouped])
         gradient = w.copy()
-        self.tools.mix(np.ascontiguousarray(self.flags.transpose(0, 2, 1)), gradient)
+        self.tools.mix(self.flags.transpose(0, 2, 1), gradient)
         return gradient
 
     @cached_property
@@ -163,8 +164,8 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     """The distinct patterns of evidence that reports show of some features."""
     shown = gather(reports.plan, reports.table, names, 0)
     codes, channels = zip(*(_feature(reports.plan[name], shown[name], len(reports)) for name in names), strict=True)
-    sizes = [len(channel) for channel in channels]
-    if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * len(reports))):
+    sizes, cells = [len(channel) for channel in channels], prod(channel.shape[1] for channel in channels)
+    if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * len(reports), cells)):
         joint = np.ravel_multi_index(codes, sizes)
         shares = np.bincount(joint, minlength=prod(sizes)) / len(reports)
         return Grid(shares.reshape(sizes), channels)

@@ -152,7 +152,7 @@ def along(tensor: Array, matrices: Sequence[Array | Alike]) -> Array:
 def mix(tensor: npt.NDArray[Any], matrices: Sequence[Sequence[Sequence[float]]]) -> Array:
     """For flags alone: a 2 x 2 matrix along each axis, in a copy of the tensor."""
     line = np.array(tensor, np.float64, order="C").reshape(-1)
-    tools_for(8e-9 * line.size * len(matrices)).mix(np.array(matrices), line)
+    tools_for(8e-9 * line.size * len(matrices)).mix(np.array(matrices, np.float64), line)
     return line.reshape(tensor.shape)
 
 

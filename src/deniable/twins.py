@@ -100,16 +100,21 @@ def grow(root: Numbers, gradient: Numbers) -> tuple[Numbers, Numbers]:
     return grown, grown**2
 
 
-def leap(root: Numbers, once: Numbers, twice: Numbers, longest: float, least: float) -> tuple[Numbers, Numbers]:
-    """Along the parabola through the roots of shares and two steps on, and further: the new roots, the new shares.
+def bends(root: Numbers, once: Numbers, twice: Numbers) -> tuple[float, float, float]:
+    """Of the first of two steps and of how it bends: its square, their product, and the square of the bend."""
+    step = once - root
+    bend = twice - once - step
+    return float((step**2).sum()), float((step * bend).sum()), float((bend**2).sum())
 
-    At most `longest` steps at a time. No root is below `least`.
+
+def leap(root: Numbers, once: Numbers, twice: Numbers, length: float, least: float) -> tuple[Numbers, Numbers]:
+    """So many steps along the parabola through roots of shares and two steps on: the new roots, the new shares.
+
+    No root is below `least`, before they are scaled for the shares to sum to 1.
     """
-    step, bend = once - root, twice - 2 * once + root
-    across, bent = float(step @ bend), float(bend @ bend)
-    length = min(max(1.0, -across / bent), longest) if bent > 0 else 1.0
-    leapt = np.maximum(np.abs(root + 2 * length * step + length**2 * bend), least)
-    leapt /= np.linalg.norm(leapt)
+    step = once - root
+    leapt = np.maximum(np.abs(root + 2 * length * step + length**2 * (twice - once - step)), least)
+    leapt /= np.sqrt((leapt**2).sum())
     return leapt, leapt**2
 
 
