@@ -14,7 +14,7 @@ import zlib
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple, dataclass, fields
-from functools import cache
+from functools import cache, reduce
 from itertools import islice
 from math import prod
 from pathlib import Path
@@ -272,26 +272,39 @@ def speed() -> list[Row]:
 
 
 def many_flags() -> None:
-    """16 flags, 65,536 cells: how long the likelihood takes to climb from the uniform table."""
-    data, names = rows_of("nltcs"), [f"f{k}" for k in range(16)]
+    """16 flags, 65,536 cells: how long the likelihood takes to climb from the uniform table, and how good its table is.
+
+    The distance to the respondents' own table is half the sum of differences; beside it, that of independent answers
+    with the same margins. The last line is of answers that are all rare.
+    """
+    data, names = rows_of("nltcs") == 1, [f"f{k}" for k in range(16)]
     print("\nMaximum likelihood of 16 flags (nltcs), to a gap of 1e-6 a report; median of 3, wall")
-    for n, epsilon in ((100_000, 0.5), (100_000, 1.0), (len(data), 1.0), (100_000, 2.0), (100_000, 4.0)):
+    for n, epsilon, share in (
+        (100_000, 0.5, None), (100_000, 1.0, None), (len(data), 1.0, None), (100_000, 2.0, None), (100_000, 4.0, None),
+        (100_000, 0.5, 0.01),
+    ):  # fmt: skip
         rng = np.random.default_rng(1)
-        drawn = data[rng.integers(len(data), size=n)]
+        drawn = data[rng.integers(len(data), size=n)] if share is None else rng.random((n, 16)) < share
         plan = dn.Plan(
             dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=epsilon))
         )
-        reports = dn.randomize({name: drawn[:, k] == 1 for k, name in enumerate(names)}, plan, rng=rng)
+        reports = dn.randomize({name: drawn[:, k] for k, name in enumerate(names)}, plan, rng=rng)
         seen = patterns_of(reports, names)
         found = []
         contestants = {
-            "climb": lambda: found.append(climb(accelerated(seen, np.full(1 << 16, 2.0**-16)), WIDE_GAP)),
-            "whole": lambda: dn.maximum_likelihood(reports, names),
+            "climb": lambda seen=seen: found.append(climb(accelerated(seen, np.full(1 << 16, 2.0**-16)), WIDE_GAP)),
+            "whole": lambda reports=reports: dn.maximum_likelihood(reports, names),
         }
         times = medians(contestants, repeats=3, clock=time.perf_counter)
+        own = np.bincount(drawn @ (1 << np.arange(16)[::-1]), minlength=1 << 16) / n
+        cells = found[-1].t.reshape((2,) * 16)
+        margins = [cells.sum(axis=tuple(j for j in range(16) if j != k)) for k in range(16)]
+        tables = found[-1].t, reduce(np.multiply.outer, margins).reshape(-1)
+        likeliest, independent = (np.abs(table - own).sum() / 2 for table in tables)
         print(
-            f"  N = {n:7,}, epsilon {epsilon:g} each: {times['climb']:5.2f} s climbing, gap {found[-1].gap:.1e}; "
-            f"{times['whole']:5.2f} s with reading the reports"
+            f"  N = {n:7,}, epsilon {epsilon:g} each{', rare' if share else '':6}: {times['climb']:5.2f} s climbing, "
+            f"gap {found[-1].gap:.1e}; {times['whole']:5.2f} s with reading the reports; "
+            f"distance {likeliest:.3f}, of independent answers {independent:.3f}"
         )
 
 

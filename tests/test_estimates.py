@@ -442,7 +442,7 @@ REFUSED = {
     "text as weights": (lambda c: dn.estimate(c, ["a"]).linear(list("abcd")), "weights must be finite numbers"),
     "nan as a weight": (lambda c: dn.estimate(c, ["a"]).linear([0, 1, np.nan, 0]), "weights must be finite numbers"),
     "not counts": (lambda _: dn.estimate("counts.npz", ["a"]), "estimate takes counts, .* found 'counts.npz'"),
-    "no names": (lambda c: dn.estimate(c, None), "estimate takes a list of features; found None"),
+    "no names": (lambda c: dn.estimate(c, None), "estimate takes a list of features, .* found None"),
     "cell of a text": (lambda c: dn.estimate(c, ["a"]).cell("a"), "cell takes each answer once: .* found 'a'"),
     "cell said twice": (lambda c: dn.estimate(c, ["a"]).cell({"a": "v0"}, a="v1"), "cell takes each answer once"),
     "an array as answer": (lambda c: dn.estimate(c, ["a"]).cell(a=np.array(["v0", "v1"])), "'a' has the answers"),

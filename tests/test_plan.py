@@ -328,3 +328,9 @@ def test_an_even_split_is_exact() -> None:
     epsilon = next(e for e in (k / 64 for k in range(1, 64)) if Fraction(e / 3) * 3 > Fraction(e))
     schema = dn.Schema([dn.Flag(name) for name in "abc"])
     assert dn.Plan(schema, epsilon=epsilon).epsilon <= epsilon
+
+
+def test_a_total_is_shared_out_before_it_is_limited() -> None:
+    """132 is 11 for each of twelve flags, which the grid nearly has."""
+    plan = dn.Plan(dn.Schema([dn.Flag(f"f{k}") for k in range(12)]), epsilon=132.0)
+    assert 10 < plan.epsilon / 12 <= 11

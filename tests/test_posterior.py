@@ -71,7 +71,8 @@ def test_tables_of_draws() -> None:
     assert sum(row["proportion"] for row in rows) == pytest.approx(1)
     assert all(0 <= row["low"] <= row["proportion"] <= row["high"] <= 1 for row in rows)
     assert draws.convergence < 1.05
-    assert repr(draws) == f"<Posterior of a x b, 2,000 draws, split R-hat {draws.convergence:.3f}>"
+    convergence = f"split R-hat {draws.convergence:.3f}"
+    assert repr(draws) == f"<Posterior of a x b, 2,000 draws, {convergence}, about the population>"
     again = est.posterior(draws=2000, rng=np.random.default_rng(1))
     np.testing.assert_array_equal(again.draws, draws.draws)
 
@@ -98,9 +99,9 @@ def test_chains_that_have_not_mixed_are_told(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_what_is_refused() -> None:
     plan, _ = tiny("GRR")
-    with pytest.raises(dn.EstimateError, match='draws need a proper table .*: method="feasible"'):
+    with pytest.raises(dn.EstimateError, match='draws need a feasible table .* method="feasible"'):
         dn.estimate(some_counts(plan, 50), ["a", "b"]).posterior()
-    with pytest.raises(dn.EstimateError, match="draws need a proper table"):
+    with pytest.raises(dn.EstimateError, match="draws need a feasible table"):
         feasible("GRR", 50).project("a").posterior()
     est = feasible("GRR", 50)
     for draws in (0, -1, 99, 2.5, True, "x", None):

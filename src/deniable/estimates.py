@@ -530,7 +530,10 @@ class Estimate:
         Chains that have not mixed are warned about.
         """
         if self.proper is None:
-            raise EstimateError('draws need a proper table that was not projected or added: method="feasible"')
+            raise EstimateError(
+                f"draws need a feasible table that was not projected or added; this one is {self.method}: "
+                'estimate(..., method="feasible").posterior()'
+            )
         H, b = self.proper.misfit()
         n = self.proper.n
         shares, convergence = truncated_normal(
@@ -541,10 +544,11 @@ class Estimate:
             self.names, tuple(product(*(feature.answers for feature in self.features))), shares, convergence
         )
 
-    def sample(self, n: int, rng: np.random.Generator) -> Any:
+    def sample(self, n: int, rng: np.random.Generator | None = None) -> Any:
         """Synthetic records, drawn from a proper table: an Arrow table with a column for each feature."""
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
+        rng = np.random.default_rng() if rng is None else rng
         if not isinstance(rng, np.random.Generator):
             raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
         cells = along(self.mean, self._rows)
@@ -562,7 +566,8 @@ class Estimate:
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __repr__(self) -> str:
-        return f"<Estimate ({self.method}) of {' x '.join(self.names)}, {self.n:,} reports, about the {self.subject}>"
+        reports = "1 report" if self.n == 1 else f"{self.n:,} reports"
+        return f"<Estimate ({self.method}) of {' x '.join(self.names)}, {reports}, about the {self.subject}>"
 
     @property
     def _population(self) -> bool:
@@ -595,11 +600,14 @@ def estimate(counts: Counts, names: Sequence[str], *, method: str = "consistent"
     negative and with the right sum, with the uncertainty of `consistent`; it uses whole patterns if counts hold them.
     """
     if method not in METHODS:
-        raise EstimateError(f"method must be one of {', '.join(METHODS)}; found {method!r}")
+        raise EstimateError(
+            f"method must be one of {', '.join(METHODS)}; found {method!r}. Maximum likelihood needs the reports: "
+            "dn.maximum_likelihood(reports, names)"
+        )
     if not isinstance(counts, Counts):
         raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {counts!r}")
     if not isinstance(names, str | Sequence):
-        raise EstimateError(f"estimate takes a list of features; found {names!r}")
+        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {names!r}')
     names = [names] if isinstance(names, str) else list(names)
     array = counts.array(*names)
     if not counts.n:

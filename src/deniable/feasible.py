@@ -245,7 +245,8 @@ def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:
     if cells > MOST_CELLS or needed > physical_memory() // 2:
         raise EstimateError(
             f"a feasible table may have {MOST_CELLS:,} cells and half of this machine's memory; this one has {cells:,} "
-            f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, or for method="consistent"'
+            f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, for method="consistent", or '
+            "for the likeliest table: dn.maximum_likelihood(reports, names)"
         )
 
 

@@ -180,7 +180,8 @@ def _split(
         raise PlanError(
             f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total: epsilon, or --epsilon"
         )
-    left = Fraction(check_epsilon(epsilon)) - Fraction(client.log_up(p.ratio for p in given.values()))
+    count = sum(map(len, questions)) + len(given)
+    left = Fraction(check_epsilon(epsilon, count)) - Fraction(client.log_up(p.ratio for p in given.values()))
     if left <= 0:
         raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")
     share = left / len(questions)

@@ -44,7 +44,10 @@ class Posterior:
         return np.asarray(self.draws.mean(axis=0))
 
     def __repr__(self) -> str:
-        return f"<Posterior of {' x '.join(self.names)}, {len(self.draws):,} draws, split R-hat {self.convergence:.3f}>"
+        return (
+            f"<Posterior of {' x '.join(self.names)}, {len(self.draws):,} draws, split R-hat {self.convergence:.3f}, "
+            "about the population>"
+        )
 
     def table(self, *, level: float = 0.95) -> Any:
         """Tidy rows: the features, proportion (the mean), and the shortest interval that holds this share of draws."""
@@ -77,7 +80,9 @@ def truncated_normal(
     if not isinstance(rng, np.random.Generator):
         raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
     if len(linear) > MOST_CELLS:
-        raise EstimateError(f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}")
+        raise EstimateError(
+            f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}. Estimate fewer features"
+        )
     A = A[:, possible]
     inside = _interior(A, a)
     center, spread = _unbounded(precision[np.ix_(possible, possible)], linear[possible], A, inside)

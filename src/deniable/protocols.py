@@ -35,7 +35,7 @@ Array = npt.NDArray[np.float64]
 Epsilon = float | Fraction
 
 HALF = SCALE // 2
-MOST_EPSILON = 64  # integers over 65 536 reach 28 at most
+MOST_EPSILON = 64  # of one feature: integers over 65 536 reach 28 at most
 MOST_UNARY = 128  # values: beyond this a report by unary encoding is long, and local hashing nearly as good
 TIE = 1.01  # total variances within one per cent are a tie: the shorter report and the cheaper evidence decide
 
@@ -464,12 +464,12 @@ def largest(rising: Callable[[int], Fraction], epsilon: Epsilon, *, least: int) 
     return numerator
 
 
-def check_epsilon(epsilon: Any) -> Epsilon:
-    """Let a positive, finite number pass."""
+def check_epsilon(epsilon: Any, features: int = 1) -> Epsilon:
+    """Let a positive, finite number pass, up to more than so many features can reach."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < math.inf:  # type: ignore[operator]
         raise PlanError(f"epsilon must be a positive number; found {epsilon!r}")
-    if epsilon > MOST_EPSILON:  # type: ignore[operator]
-        return float(MOST_EPSILON)
+    if epsilon > MOST_EPSILON * features:  # type: ignore[operator]
+        return float(MOST_EPSILON * features)
     return epsilon if isinstance(epsilon, Fraction) else float(epsilon)
 
 
