@@ -190,10 +190,14 @@ def test_a_leap_keeps_all_roots_above_the_least() -> None:
 
 def test_a_tensor_that_does_not_fit_is_not_mixed() -> None:
     matrices = np.random.default_rng(1).random((8, 2, 2))
-    for wrong in (np.ones(255), np.ones(512), np.ones(512)[::2]):
+    for wrong in (np.ones(255), np.ones(512), np.ones(512)[::2], np.ones(256, np.float32)):
         with pytest.raises(ValueError, match="one after the other"):
             kernels.mix(matrices, wrong)
         assert (wrong == 1).all()
+    with pytest.raises(ValueError, match="one after the other"):
+        twins.mix(matrices, np.ones(512))
+    with pytest.raises(ValueError, match="2 x 2"):
+        kernels.mix(matrices[:, :, :1], np.ones(256))
 
 
 @pytest.mark.parametrize("tools", [kernels, twins])

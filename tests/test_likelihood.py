@@ -1,6 +1,8 @@
 """Maximum likelihood: patterns against brute force, climbing that never falls, agreement with closed forms."""
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, takewhile
 from types import SimpleNamespace
 
@@ -9,6 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable import likelihood, patterns, twins
+from deniable.groups import _near
 from deniable.likelihood import accelerated, climb, expectation_maximization, newton, state
 from deniable.patterns import patterns_of
 from deniable.structure import flat
@@ -156,7 +159,7 @@ def test_it_is_proper_and_likelier_than_others(kind: str) -> None:
     rng = np.random.default_rng(1)
     for other in (feasible, *(0.99 * table + 0.01 * rng.dirichlet(np.ones(len(table))) for _ in range(50))):
         assert state(seen, other / other.sum()).likelihood <= best + 1e-9
-    assert len(est.sample(10, rng)) == 10
+    assert len(est.sample(10, rng)) == len(est.sample(10)) == 10
 
 
 def test_standard_errors_are_those_of_many_surveys() -> None:
@@ -218,6 +221,104 @@ def test_intervals_near_the_edge_hold_the_truth() -> None:
             held_given_zeros += abs(cell.value - share) <= narrow
     assert 0.91 < held / (3 * surveys) < 0.99
     assert held_given_zeros / (3 * surveys) < 0.9
+
+
+def test_joint_answers_near_the_edge_hold_the_truth() -> None:
+    """Nearly all who say v2 say no: by the covariance given the cells that are zero, the control, often surely all."""
+    plan, _ = tiny("GRR")
+    held, answered, surely = 0, 0, 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        a = rng.choice(["v0", "v1", "v2"], 4000, p=[0.6, 0.3, 0.1])
+        b = np.where(rng.random(4000) < np.where(a == "v2", 0.02, 0.4), "v1", "v0")
+        est = dn.maximum_likelihood(dn.randomize({"a": a, "b": b}, plan, rng=rng), ["a", "b"])
+        rows = {(row["a"], row["b"]): row for row in est.conditional("b", given="a").to_pylist()}
+        truth, row = np.mean(b[a == "v2"] == "v0"), rows["v2", "v0"]
+        if not np.isnan(row["low"]):
+            answered += 1
+            held += row["low"] <= truth <= row["high"]
+        top, bottom = {"a": "v2", "b": "v0"}, {"a": "v2"}
+        surely += est.covariance(top, top) == pytest.approx(est.covariance(bottom, bottom), rel=1e-6)
+    assert answered > 60
+    assert held / answered > 0.9
+    assert surely > 20
+
+
+def test_joint_answers_are_those_of_the_estimate_that_knows_no_edge() -> None:
+    plan, _ = tiny("GRR")
+    reports = some_reports(plan, 3000)
+    est, free = dn.maximum_likelihood(reports, ["a", "b"]), dn.estimate(dn.count(reports, ["a", "b"]), ["a", "b"])
+    ours, theirs = est.association("a", "b").cramers_v, free.association("a", "b").cramers_v
+    assert (ours.value, ours.stderr, ours.effective_n) == (theirs.value, theirs.stderr, theirs.effective_n)
+    assert 0 < ours.effective_n < 3000
+    assert est.independence("a", "b") == free.independence("a", "b")
+    weights = np.zeros((4, 3))
+    weights[1, 1] = weights[2, 2] = 1
+    assert est.linear(weights).stderr == pytest.approx(free.linear(weights).stderr)
+    one = np.zeros((4, 3))
+    one[3, 0] = 1
+    assert est.linear(one).confidence_interval() == pytest.approx(est.cell(a="v2").confidence_interval())
+
+
+@pytest.mark.parametrize("n", [1, 5, 30])
+def test_reports_that_are_all_alike_do_not_make_it_known(n: int) -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(epsilon=8.0)})
+    reports = dn.randomize({"a": [False] * n}, plan, rng=np.random.default_rng(1))
+    est, free = dn.maximum_likelihood(reports, ["a"]), dn.estimate(dn.count(reports, ["a"]), ["a"])
+    for subject in ("respondents", "population"):
+        for answer in (True, False):
+            ours, theirs = est.about(subject).cell(a=answer), free.about(subject).cell(a=answer)
+            assert not ours.enough or theirs.enough
+            low, high = ours.confidence_interval()
+            assert low != high
+
+
+def test_what_was_seen_stays_possible() -> None:
+    """A rare pair of public answers: a step that makes it impossible is not taken, however little it costs."""
+    rng = np.random.default_rng(1)
+    schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(3)), dn.Flag("c")])
+    plan = dn.Plan(schema, {"a": dn.Public(), "b": dn.Public(), "c": dn.RandomizedResponse(epsilon=1.0)})
+    records = {name: rng.choice(values(3), 30_000, p=[0.6, 0.395, 0.005]) for name in "ab"}
+    records["c"] = rng.random(30_000) < 0.3
+    reports = dn.randomize(records, plan, rng=rng)
+    both = np.array([[np.sum((records["a"] == a) & (records["b"] == b)) for b in values(3)] for a in values(3)])
+    for start in ("feasible", "uniform"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            est = dn.maximum_likelihood(reports, ["a", "b", "c"], start=start)
+        np.testing.assert_allclose(est.mean[1:, 1:, 0], both, atol=1e-3)
+
+
+def test_what_is_near_the_edge() -> None:
+    near = _near(np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0]), 100 - np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0]), 1.0)
+    np.testing.assert_array_equal(near, [True, False, False, True, True, False])
+    np.testing.assert_array_equal(_near(np.array([50.0, 50.0]), np.array([50.0, 50.0]), np.array([0.0, -1.0])), True)
+
+
+def test_about_the_population_the_edge_is_as_wide_as_its_standard_error() -> None:
+    """Of public answers only the sampling is uncertain: two of 3 000 are near the edge about the population."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {"a": dn.Public(), "b": dn.RandomizedResponse(epsilon=3.0)})
+    records = {"a": [True] * 2 + [False] * 2998, "b": [True, False, False] * 1000}
+    reports = dn.randomize(records, plan, rng=np.random.default_rng(1))
+    est, free = dn.maximum_likelihood(reports, ["a", "b"]), dn.estimate(dn.count(reports, ["a", "b"]), ["a", "b"])
+    for group, before in ((est, free), (est.project("a"), free.project("a"))):
+        ours, theirs = group.about("population").cell(a=True), before.about("population").cell(a=True)
+        assert ours.found.third == theirs.found.third != 0
+        assert group.about("population").cell(a=False).found.third != 0
+    assert est.project("b").cell(b=True).found.third == 0  # far from it
+
+
+def test_a_gap_that_is_no_number_ends_the_climb_and_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("flags")
+    reports = some_reports(plan, 50)
+
+    def broken(seen: patterns.Grid, t: np.ndarray) -> Iterator[likelihood.State]:
+        while True:
+            yield replace(state(seen, t), gradient=np.full(len(t), np.nan))
+
+    monkeypatch.setattr(likelihood, "newton", broken)
+    with pytest.warns(UserWarning, match="maximum likelihood stopped"):
+        dn.maximum_likelihood(reports, ["a", "b"])
 
 
 def test_what_is_public_is_known() -> None:

@@ -265,18 +265,27 @@ class Estimate:
         count = float((weights * self.mean).sum())
         if (vectors := _factors(weights)) is not None:
             found, enough = judge(self.groups, [vector[None] for vector in vectors], population=self._population)
-            openly = self._open(vectors, vectors)
-            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]), open=openly, subject=self.subject)
-        line = weights.reshape(-1)
-        variance = float(line @ self.covariance() @ line)
-        raw = self._sum(lambda group: group.raw_variances(population=self._population))
+            over_cells = along(weights, self._to_cells())
+            cut = self.fitted is not None and over_cells.min() >= 0 and over_cells.max() <= 1
+            return Answer(
+                count,
+                self.n,
+                found.at(0),
+                bool(enough.reshape(-1)[0]),
+                cut=bool(cut),
+                open=self._open(vectors, vectors),
+                subject=self.subject,
+            )
+        free, line = self._free(), weights.reshape(-1)
+        variance = float(line @ free.covariance() @ line)
+        raw = free._sum(lambda group: group.raw_variances(population=self._population))
         if abs(variance) <= SLACK * float(np.abs(line) @ np.sqrt(np.abs(raw.reshape(-1)))) ** 2:
             variance = 0.0
-        _, enough = judge(self.groups, self._rows, population=self._population)
+        _, enough = judge(free.groups, self._rows, population=self._population)
         over_cells = along(weights, self._to_cells())
         used = over_cells != 0
-        openly = sum(open_variance(group, weights) for group in self.groups)
-        found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in self.groups), variance)
+        openly = sum(open_variance(group, weights) for group in free.groups)
+        found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in free.groups), variance)
         trusted = variance == 0 or (variance > 0 and bool(enough[used].all()))
         return Answer(count, self.n, found, trusted, open=openly, subject=self.subject)
 
@@ -413,7 +422,7 @@ class Estimate:
         est._check_sums("independence")
         groups = [group for group in est.groups if isinstance(group, Group)]
         if len(groups) < len(est.groups):
-            raise EstimateError("independence is tested before given(...), and not with maximum likelihood")
+            raise EstimateError("independence is tested before given(...)")
         rows = est._rows
         covariance = np.sum([at_independence(group) for group in groups], axis=0)
         statistic, degrees = wald(est._shares(), sandwich(rows, covariance) / est.n**2)
@@ -429,7 +438,12 @@ class Estimate:
         if not all(isinstance(name, str) and name in self.names for name in names) or len(set(names)) < len(names):
             have = ", ".join(map(repr, self.names))
             raise EstimateError(f"{asker} takes different features of this estimate, {have}; found {list(names)}")
-        return self.project(*names)
+        return self.project(*names)._free()
+
+    def _free(self) -> "Estimate":
+        """By maximum likelihood, with the groups from before it: they know of no edge, near which nothing is normal."""
+        likeliest = [group for group in self.groups if isinstance(group, DenseGroup) and group.likeliest]
+        return replace(self, groups=tuple(one for group in likeliest for one in group.before)) if likeliest else self
 
     def _two_shares(self, what: Any, between: Any) -> list[dict[str, Array]]:
         if not isinstance(between, list | tuple) or len(between) != 3:
@@ -477,7 +491,7 @@ class Estimate:
         self, question: Question, products: Sequence[Mapping[str, Array]], least: float, most: float
     ) -> JointAnswer:
         """The answer to a question about a few shares, whose weights are products over features."""
-        est = self.project(*dict.fromkeys(name for one in products for name in one))
+        est = self.project(*dict.fromkeys(name for one in products for name in one))._free()
         pieces = [est.product_weights(one) for one in products]
         own = np.array([est._sum(lambda group, w=w: contract(group.truth, w)) for w in pieces]) / est.n
         covariance, openly = (

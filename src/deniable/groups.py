@@ -154,24 +154,30 @@ class DenseGroup:
             return own
         before = sum((group.cumulants(rows, population=population) for group in self.before), start=NOTHING)
         over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
-        ends = [self.n * end(axis=1).reshape(mean.shape) for end in (over_cells.min, over_cells.max)]
-        room = np.minimum(mean - ends[0], ends[1] - mean)
-        near = ~(room >= EDGE * np.sqrt(np.maximum(before.variance, 0)))
+        low, high = (self.n * end(axis=1).reshape(mean.shape) for end in (over_cells.min, over_cells.max))
+        near = _near(mean - low, high - mean, before.variance)
         return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
 
     def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
         return None
 
     def own_variances(self, *, population: bool) -> Array:
+        own = np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
         if not self.likeliest:
-            return np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
-        return self.cumulants([np.eye(size) for size in self.truth.shape], population=population).variance
+            return own
+        before = np.asarray(sum(group.own_variances(population=population) for group in self.before))
+        return np.where(_near(self.truth, self.n - self.truth, before), before, own)
 
     def raw_variances(self, *, population: bool) -> Array:
         return np.asarray(sum(group.raw_variances(population=population) for group in self.before))
 
     def dense(self, *, population: bool) -> Array:
         return self.matrices["population" if population else "respondents"]
+
+
+def _near(above: Array, below: Array, variance: Array) -> npt.NDArray[np.bool_]:
+    """Whether a number so far above the least and below the most it can be is near the edge, for such a variance."""
+    return ~((variance > 0) & (np.minimum(above, below) ** 2 >= EDGE**2 * variance))
 
 
 def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Sequence[Array]) -> float:
@@ -232,10 +238,13 @@ def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[C
         independent = sum((group.independent(rows, population=population) for group in products), start=NOTHING)
         even = sum((group.even(rows, population=population) for group in products), start=NOTHING)
         enough &= trusted(own, independent, even) & (even.variance <= (WIDEST * n) ** 2)
-    for other in others:
-        enough &= judge(other.before, rows, population=population)[1]
     known = reduce(np.logical_and.outer, [~matrix[:, 1:].any(axis=1) for matrix in rows])  # how many there are
-    if not (products and population):
+    before = [judge(other.before, rows, population=population) for other in others]
+    for _, ok in before:
+        enough &= ok
+    if any(other.likeliest for other in others):  # on the edge it varies less than it is uncertain
+        known = known | np.logical_and.reduce([ok & (one.variance == 0) for one, ok in before])
+    elif not (products and population):
         known = known | (np.abs(found.variance) <= SLACK * n)  # nothing was randomized, or it was given
     return replace(found, variance=np.where(known, 0.0, found.variance)), np.asarray(enough | known)
 

@@ -423,9 +423,8 @@ def mixer(axes, inside):
                     vector.align = 8
                 for k, (a, b, c, d) in enumerate(entries[axes:]):
                     distance = NUMBERS >> (k + 1)
-                    rows = [
-                        lane + NUMBERS * bool(lane & distance) for lane in range(NUMBERS)
-                    ]  # the first, or the second
+                    # The first or the second row of the matrix, by whether a lane has the axis' 0 or its 1.
+                    rows = [lane + NUMBERS * bool(lane & distance) for lane in range(NUMBERS)]
                     own, other = pick(a, d, rows), pick(b, c, rows)
                     swapped = [lane ^ distance for lane in range(NUMBERS)]
                     x = [combine(own, vector, other, pick(vector, vector, swapped)) for vector in x]
@@ -456,8 +455,10 @@ def mix(matrices, tensor):
     The last axes, whose numbers are close together, are done while their block is in the cache.
     """
     axes = len(matrices)
-    if len(tensor) != 1 << axes or not tensor.flags.c_contiguous:
-        raise ValueError("a flat tensor has 2 numbers for each axis, one after the other")
+    if tensor.size != 1 << axes or tensor.itemsize != 8 or not tensor.flags.c_contiguous:
+        raise ValueError("a flat tensor has 2 numbers of 64 bits for each axis, one after the other")
+    if matrices.shape[1:] != (2, 2):
+        raise ValueError("there is a 2 x 2 matrix for each axis")
     if axes < CLOSE:
         _mix_plainly(matrices, tensor)
         return

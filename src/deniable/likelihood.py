@@ -91,11 +91,12 @@ def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
 
 def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
     """A step in a direction that raises the likelihood, half as long as often as it takes."""
-    length, gain = 1.0, float(now.gradient @ direction)
+    length, gain, shown = 1.0, float(now.gradient @ direction), seen.h > 0
     while length > 1e-12:
         t = np.maximum(now.t + length * direction, 0)
         following = state(seen, t / t.sum())
-        if following.likelihood >= now.likelihood + 1e-4 * length * gain - ROUNDING * abs(now.likelihood):
+        possible = (following.f[shown] > LEAST).all()  # what was seen
+        if possible and following.likelihood >= now.likelihood + 1e-4 * length * gain - ROUNDING * abs(now.likelihood):
             return following
         length /= 2
     return now

@@ -16,7 +16,7 @@ from typing import Any
 from deniable import client
 from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
-from deniable.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, check_epsilon
+from deniable.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, positive
 from deniable.schema import Feature, Schema, feature_from_json
 from deniable.terminal import ALARM, DIM, aligned, paint
 
@@ -180,8 +180,7 @@ def _split(
         raise PlanError(
             f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total: epsilon, or --epsilon"
         )
-    count = sum(map(len, questions)) + len(given)
-    left = Fraction(check_epsilon(epsilon, count)) - Fraction(client.log_up(p.ratio for p in given.values()))
+    left = positive(epsilon) - Fraction(client.log_up(p.ratio for p in given.values()))
     if left <= 0:
         raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")
     share = left / len(questions)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from numbers import Real
+from numbers import Rational, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -464,13 +464,17 @@ def largest(rising: Callable[[int], Fraction], epsilon: Epsilon, *, least: int) 
     return numerator
 
 
-def check_epsilon(epsilon: Any, features: int = 1) -> Epsilon:
-    """Let a positive, finite number pass, up to more than so many features can reach."""
+def check_epsilon(epsilon: Any) -> Epsilon:
+    """Let a positive, finite number pass, up to more than one feature can reach."""
+    exact = min(positive(epsilon), Fraction(MOST_EPSILON))
+    return exact if isinstance(epsilon, Fraction) else float(exact)
+
+
+def positive(epsilon: Any) -> Fraction:
+    """A positive, finite number, exactly."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < math.inf:  # type: ignore[operator]
         raise PlanError(f"epsilon must be a positive number; found {epsilon!r}")
-    if epsilon > MOST_EPSILON * features:  # type: ignore[operator]
-        return float(MOST_EPSILON * features)
-    return epsilon if isinstance(epsilon, Fraction) else float(epsilon)
+    return Fraction(epsilon if isinstance(epsilon, Rational) else float(epsilon))
 
 
 def exp_down(epsilon: Epsilon) -> Fraction:

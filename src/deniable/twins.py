@@ -85,6 +85,8 @@ def pack(bits: Words, out: Words) -> None:
 
 def mix(matrices: Numbers, tensor: Numbers) -> None:
     """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2."""
+    if tensor.size != 1 << len(matrices):
+        raise ValueError("a flat tensor has 2 numbers of 64 bits for each axis, one after the other")
     for k, ((a, b), (c, d)) in enumerate(matrices):
         lines = tensor.reshape(1 << k, 2, -1)
         low = lines[:, 0].copy()
