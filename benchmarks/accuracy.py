@@ -302,7 +302,7 @@ def many_flags() -> None:
         tables = found[-1].t, reduce(np.multiply.outer, margins).reshape(-1)
         likeliest, independent = (np.abs(table - own).sum() / 2 for table in tables)
         print(
-            f"  N = {n:7,}, epsilon {epsilon:g} each{', rare' if share else '':6}: {times['climb']:5.2f} s climbing, "
+            f"  N = {n:7,}, epsilon {epsilon:g} each{', rare' if share else ''}: {times['climb']:5.2f} s climbing, "
             f"gap {found[-1].gap:.1e}; {times['whole']:5.2f} s with reading the reports; "
             f"distance {likeliest:.3f}, of independent answers {independent:.3f}"
         )
