@@ -290,9 +290,52 @@ def test_what_was_seen_stays_possible() -> None:
 
 
 def test_what_is_near_the_edge() -> None:
-    near = _near(np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0]), 100 - np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0]), 1.0)
-    np.testing.assert_array_equal(near, [True, False, False, True, True, False])
-    np.testing.assert_array_equal(_near(np.array([50.0, 50.0]), np.array([50.0, 50.0]), np.array([0.0, -1.0])), True)
+    above = np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0])
+    one = np.ones(6)
+    np.testing.assert_array_equal(_near(above, 100 - above, one, one), [True, False, False, True, True, False])
+    middle = np.full(4, 50.0)
+    before, own = np.array([0.0, -1.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.24, 0.26])
+    np.testing.assert_array_equal(_near(middle, middle, own, before), [True, True, True, False])
+
+
+def test_a_sum_with_a_feasible_table_keeps_both_halves() -> None:
+    names = ["a", "b"]
+    schema = dn.Schema([dn.Flag(name) for name in names])
+    public = dn.Plan(schema, {"a": dn.Public(), "b": dn.RandomizedResponse(epsilon=3.0)})
+    own = dn.Plan(schema, dict.fromkeys(names, dn.RandomizedResponse(epsilon=2.0)))
+    rng = np.random.default_rng(1)
+    halves = []
+    for plan, n in ((public, 5000), (own, 20_000)):
+        a = rng.random(n) < 0.3
+        halves.append(dn.randomize({"a": a, "b": np.where(a, rng.random(n) < 0.7, rng.random(n) < 0.2)}, plan, rng=rng))
+    first, second = (dn.count(half, names) for half in halves)
+    both = dn.maximum_likelihood(halves[0], names) + dn.estimate(second, names, method="feasible")
+    free = dn.estimate(first, names) + dn.estimate(second, names)
+    assert both.cell(a=True).stderr == pytest.approx(free.cell(a=True).stderr, rel=0.01)
+    weights = np.zeros((2, 2))
+    weights[1, 0], weights[0, 1], weights[1, 1] = 1, 1, -1
+    for ours, theirs in (
+        (both.correlation("a", "b"), free.correlation("a", "b")),
+        (both.linear(weights), free.linear(weights)),
+    ):
+        assert ours.value == pytest.approx(theirs.value, abs=0.01)
+        assert ours.stderr == pytest.approx(theirs.stderr, rel=1e-6)
+
+
+def test_where_a_cell_is_all_of_its_margin_the_interval_is_not_too_short() -> None:
+    """All with a say v0: the other cells with a are zero, so that the cell is a margin, which is known well."""
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", values(4))])
+    plan = dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=6.0), "b": dn.GRR(epsilon=1.0)})
+    held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        a = rng.random(3000) < 0.3
+        b = np.where(a, "v0", rng.choice(values(4), 3000))
+        est = dn.maximum_likelihood(dn.randomize({"a": a, "b": b}, plan, rng=rng), ["a", "b"])
+        low, high = est.cell(a=True, b="v0").confidence_interval()
+        assert high - low > 0.03
+        held += low <= a.mean() <= high
+    assert held > 88
 
 
 def test_about_the_population_the_edge_is_as_wide_as_its_standard_error() -> None:

@@ -6,6 +6,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -334,3 +335,12 @@ def test_a_total_is_shared_out_before_it_is_limited() -> None:
     """132 is 11 for each of twelve flags, which the grid nearly has."""
     plan = dn.Plan(dn.Schema([dn.Flag(f"f{k}") for k in range(12)]), epsilon=132.0)
     assert 10 < plan.epsilon / 12 <= 11
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64, np.int32, np.int8, np.uint8, np.float32, int, Fraction])
+def test_numbers_of_numpy_are_numbers(kind: Any) -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])])
+    assert dn.Plan(schema, epsilon=kind(3)) == dn.Plan(schema, epsilon=3.0)
+    assert dn.Plan(schema, {"b": dn.GRR(epsilon=kind(2))}, epsilon=kind(3)).epsilon <= 3
+    with pytest.raises(dn.PlanError, match="spend all of epsilon 1"):
+        dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=1.5)}, epsilon=kind(1))

@@ -262,32 +262,24 @@ class Estimate:
         normal one, trusted if those of all cells it uses are.
         """
         weights = self._checked_weights(weights)
-        count = float((weights * self.mean).sum())
+        count, over_cells = float((weights * self.mean).sum()), along(weights, self._to_cells())
+        cut = self.fitted is not None and bool(over_cells.min() >= 0 and over_cells.max() <= 1)
         if (vectors := _factors(weights)) is not None:
             found, enough = judge(self.groups, [vector[None] for vector in vectors], population=self._population)
-            over_cells = along(weights, self._to_cells())
-            cut = self.fitted is not None and over_cells.min() >= 0 and over_cells.max() <= 1
-            return Answer(
-                count,
-                self.n,
-                found.at(0),
-                bool(enough.reshape(-1)[0]),
-                cut=bool(cut),
-                open=self._open(vectors, vectors),
-                subject=self.subject,
-            )
+            openly = self._open(vectors, vectors)
+            return Answer(count, self.n, found.at(0), bool(enough.reshape(-1)[0]), None, cut, openly, self.subject)
         free, line = self._free(), weights.reshape(-1)
         variance = float(line @ free.covariance() @ line)
         raw = free._sum(lambda group: group.raw_variances(population=self._population))
         if abs(variance) <= SLACK * float(np.abs(line) @ np.sqrt(np.abs(raw.reshape(-1)))) ** 2:
             variance = 0.0
         _, enough = judge(free.groups, self._rows, population=self._population)
-        over_cells = along(weights, self._to_cells())
         used = over_cells != 0
         openly = sum(open_variance(group, weights) for group in free.groups)
         found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in free.groups), variance)
-        trusted = variance == 0 or (variance > 0 and bool(enough[used].all()))
-        return Answer(count, self.n, found, trusted, open=openly, subject=self.subject)
+        known = variance == 0 and not free._plugged_in
+        trusted = known or (variance > 0 and bool(enough[used].all()))
+        return Answer(count, self.n, found, trusted, None, cut, openly, self.subject)
 
     def table(self, *, level: float = 0.95, simultaneous: bool = False) -> Any:
         """Tidy rows, one per combination of answers: the features, proportion, stderr, low and high.
@@ -391,7 +383,7 @@ class Estimate:
         rows, shares = est._rows, est._shares()
         covariance = sandwich(rows, est.covariance()) / est.n**2
         names = (("Cramer's V", False, 1.0), ("mutual information", True, inf))
-        if not settled(covariance, SLACK / est.n).any():
+        if not est._plugged_in and not settled(covariance, SLACK / est.n).any():
             exact = []
             for name, mutual, most in names:
                 value = float(strength(shares, covariance, mutual=mutual)[0].known)
@@ -442,8 +434,15 @@ class Estimate:
 
     def _free(self) -> "Estimate":
         """By maximum likelihood, with the groups from before it: they know of no edge, near which nothing is normal."""
-        likeliest = [group for group in self.groups if isinstance(group, DenseGroup) and group.likeliest]
-        return replace(self, groups=tuple(one for group in likeliest for one in group.before)) if likeliest else self
+        before = [
+            group.before if isinstance(group, DenseGroup) and group.likeliest else (group,) for group in self.groups
+        ]
+        return replace(self, groups=tuple(one for groups in before for one in groups))
+
+    @property
+    def _plugged_in(self) -> bool:
+        """Whether a variance may be zero only because reports happen to be alike: about the population, not given."""
+        return self._population and any(isinstance(group, Group) for group in self.groups)
 
     def _two_shares(self, what: Any, between: Any) -> list[dict[str, Array]]:
         if not isinstance(between, list | tuple) or len(between) != 3:

@@ -28,6 +28,7 @@ SUBJECTS = ("respondents", "population")
 FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
 WIDEST = 0.5  # standard error of a proportion, if all answers were equally common: beyond it, an interval says nothing
 EDGE = 2.0  # standard errors: so far from none and from all, what is found by maximum likelihood has a normal law
+SHORTEST = 0.5  # of the standard error before it: whole patterns make likelihood more precise, but not by more
 SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
 
 
@@ -155,7 +156,7 @@ class DenseGroup:
         before = sum((group.cumulants(rows, population=population) for group in self.before), start=NOTHING)
         over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
         low, high = (self.n * end(axis=1).reshape(mean.shape) for end in (over_cells.min, over_cells.max))
-        near = _near(mean - low, high - mean, before.variance)
+        near = _near(mean - low, high - mean, own.variance, before.variance)
         return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
 
     def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
@@ -166,7 +167,7 @@ class DenseGroup:
         if not self.likeliest:
             return own
         before = np.asarray(sum(group.own_variances(population=population) for group in self.before))
-        return np.where(_near(self.truth, self.n - self.truth, before), before, own)
+        return np.where(_near(self.truth, self.n - self.truth, own, before), before, own)
 
     def raw_variances(self, *, population: bool) -> Array:
         return np.asarray(sum(group.raw_variances(population=population) for group in self.before))
@@ -175,9 +176,13 @@ class DenseGroup:
         return self.matrices["population" if population else "respondents"]
 
 
-def _near(above: Array, below: Array, variance: Array) -> npt.NDArray[np.bool_]:
-    """Whether a number so far above the least and below the most it can be is near the edge, for such a variance."""
-    return ~((variance > 0) & (np.minimum(above, below) ** 2 >= EDGE**2 * variance))
+def _near(above: Array, below: Array, own: Array, before: Array) -> npt.NDArray[np.bool_]:
+    """Whether a number so far above the least and below the most it can be is near the edge, given the variance before.
+
+    Or near another edge, as that of a margin: then its own variance is much less than what other patterns explain.
+    """
+    far = (np.minimum(above, below) ** 2 >= EDGE**2 * before) & (own >= SHORTEST**2 * before)
+    return ~((before > 0) & far)
 
 
 def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Sequence[Array]) -> float:
@@ -243,7 +248,8 @@ def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[C
     for _, ok in before:
         enough &= ok
     if any(other.likeliest for other in others):  # on the edge it varies less than it is uncertain
-        known = known | np.logical_and.reduce([ok & (one.variance == 0) for one, ok in before])
+        if not products:
+            known = known | np.logical_and.reduce([ok & (one.variance == 0) for one, ok in before])
     elif not (products and population):
         known = known | (np.abs(found.variance) <= SLACK * n)  # nothing was randomized, or it was given
     return replace(found, variance=np.where(known, 0.0, found.variance)), np.asarray(enough | known)

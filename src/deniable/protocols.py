@@ -474,7 +474,9 @@ def positive(epsilon: Any) -> Fraction:
     """A positive, finite number, exactly."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < math.inf:  # type: ignore[operator]
         raise PlanError(f"epsilon must be a positive number; found {epsilon!r}")
-    return Fraction(epsilon if isinstance(epsilon, Rational) else float(epsilon))
+    if isinstance(epsilon, Rational):
+        return Fraction(int(epsilon.numerator), int(epsilon.denominator))  # numpy's integers would wrap around
+    return Fraction(float(epsilon))
 
 
 def exp_down(epsilon: Epsilon) -> Fraction:
