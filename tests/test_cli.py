@@ -15,6 +15,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from deniable.draws import seeded
 from deniable.progress import _line
 
 SURVEY = """
@@ -319,12 +320,14 @@ def test_demo_runs_and_finds_the_truth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deniable.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page every time
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"Open {tmp_path / 'report.html'}"
     assert "made up" in lines[0]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "made-up" in page
+    assert "not enough reports" in page
     assert 'id="given-1"' in page
     rows = [line.split()[-4:] for line in lines if line.count("%") == 4]
     assert len(rows) == 7

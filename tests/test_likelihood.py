@@ -96,7 +96,7 @@ def test_expectation_maximization_never_falls_and_ends_where_newton_does(kind: s
     assert np.abs(top.gradient[top.t > 0] - 1).max() < 1e-7  # stationary: 1 where there is something,
     assert top.gradient.max() < 1 + 1e-9  # and nowhere more
     jumps = [step.likelihood for step in islice(accelerated(seen, uniform), 40)]
-    assert (np.diff(jumps) >= -likelihood.LOSS).all()
+    assert (np.diff(jumps) >= -1e-4).all()
     assert jumps[-1] >= likelihoods[80] - 1e-13  # two steps in each, and more
     quick = climb(accelerated(seen, uniform), 1e-7)
     assert quick.gap <= 1e-7
