@@ -24,7 +24,7 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
-from deniable.likelihood import (
+from deniable.estimates.likelihood import (
     GAP,
     WIDE_GAP,
     accelerated,
@@ -32,9 +32,9 @@ from deniable.likelihood import (
     expectation_maximization,
     newton,
 )
-from deniable.patterns import Grid, Tree, patterns_of
+from deniable.estimates.likelihood_table import Grid, Tree, patterns_of
+from deniable.inference.tensors import along, flat, moment_matrix
 from deniable.simulate import patterns, shown_patterns
-from deniable.structure import along, flat, moment_matrix
 
 SETS = {
     "nltcs": [(0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4)],

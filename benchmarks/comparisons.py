@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from deniable.client import PRIME
-from deniable.planes import new_planes
+from deniable.kernels.bitplanes import new_planes
 
 Arguments = tuple[Any, ...]
 

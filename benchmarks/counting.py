@@ -10,8 +10,9 @@ import numpy as np
 import deniable as dn
 from benchmarks.comparisons import COMPARISONS, planes
 from benchmarks.harness import Row, medians, show
-from deniable import kernels, twins
-from deniable.planes import new_planes
+from deniable.kernels import compiled as kernels
+from deniable.kernels import plain as twins
+from deniable.kernels.bitplanes import new_planes
 
 RNG = np.random.default_rng(1)
 TILE = 2048  # words: what suits numpy best

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.coverage import shares_for as loosely
-from deniable.groups import Group, judge
-from deniable.intervals import OneColumn, limits
+from deniable.estimates.respondents import Group, judge
+from deniable.inference.intervals import OneColumn, limits
+from deniable.inference.tensors import Axis, answer_rows, invert
 from deniable.simulate import patterns, shown_patterns
-from deniable.structure import Axis, answer_rows, invert
+from deniable.validation.interval_coverage import shares_for as loosely
 
 LEVEL = 0.95
 KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "mixed")

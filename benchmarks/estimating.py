@@ -7,7 +7,8 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
-from deniable import kernels, paper
+from deniable import paper
+from deniable.kernels import compiled as kernels
 
 
 def _counts(flags: int) -> tuple[dn.Counts, list[str]]:

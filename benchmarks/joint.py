@@ -19,10 +19,10 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.coverage import KINDS, LEVEL, SUBJECTS, Setting, Surveys, plan_for, respondents, shares_for, surveys
-from deniable.groups import Group, at_independence, judge
-from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.strength import full, strength, wald
-from deniable.structure import along, answer_rows, flat, margins
+from deniable.estimates.respondents import Group, at_independence, judge
+from deniable.inference.association import full, strength, wald
+from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.tensors import along, answer_rows, flat, margins
 
 EPSILONS = (1.0, 2.0, 4.0)
 SIZES = (1_000, 10_000, 100_000)

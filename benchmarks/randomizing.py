@@ -6,8 +6,8 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
-from deniable import perturb
-from deniable.draws import secure
+from deniable.reports import perturb
+from deniable.reports.randomness import secure
 
 VALUES = 32
 EPSILON = 1.0

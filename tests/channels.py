@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from deniable.protocols import GRR, LocalHashing, Protocol, Public, RandomizedResponse, UnaryEncoding
+from deniable.survey.protocols.protocols import GRR, LocalHashing, Protocol, Public, RandomizedResponse, UnaryEncoding
 
 Outcome = tuple[int, ...]
 Channel = dict[Outcome, Fraction]

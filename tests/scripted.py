@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.plan import Plan
+from deniable.survey.plan import Plan
 
 Steps = list[list[int]]
 

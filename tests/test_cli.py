@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.cli import main
-from deniable.draws import seeded
-from deniable.progress import _line
+from deniable.cli.cli import main
+from deniable.reports.randomness import seeded
+from deniable.text.progress import _line
 
 SURVEY = """
 [[features]]
@@ -159,7 +159,7 @@ def test_stopped_by_hand_nothing_is_written(survey: Path, monkeypatch: pytest.Mo
     def stop(*_arguments: Any, **_options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deniable.reports.randomize_codes", stop)
+    monkeypatch.setattr("deniable.reports.reports.randomize_codes", stop)
     before = sorted(survey.iterdir())
     assert main(["randomize", "plan.json", "answers.csv", "-o", "r.parquet"]) == 130
     assert sorted(survey.iterdir()) == before
@@ -218,7 +218,7 @@ def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
     plan = dn.Plan.load("plan.json")
     answers = {"smoker": [True] * 3, "age": ["old"] * 3, "income": [1] * 3}
     dn.randomize(answers, plan).save("r.parquet")
-    code = "import deniable.progress as p; p.EVERY = 0; from deniable.cli import main; "
+    code = "import deniable.text.progress as p; p.EVERY = 0; from deniable.cli.cli import main; "
     code += "main('count r.parquet --order 2 -o c.npz'.split())"
     read, write = pty.openpty()
     subprocess.run([sys.executable, "-c", code], cwd=survey, stderr=write, check=True)
@@ -320,7 +320,7 @@ def test_demo_runs_and_finds_the_truth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deniable.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page every time
+    monkeypatch.setattr("deniable.cli.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"Open {tmp_path / 'report.html'}"
@@ -348,7 +348,7 @@ def test_as_a_program() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, deniable.cli; deniable.cli._parser(); print(json.dumps(sorted(sys.modules)))"
+    code = "import sys, deniable.cli.cli; deniable.cli.cli._parser(); print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", "import json;" + code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pyarrow", "narwhals", "cryptography"} & set(json.loads(out.stdout))
 
@@ -389,7 +389,7 @@ def test_long_climbs_tell_how_far_they_are() -> None:
     read, write = os.openpty()
     code = """
 import time
-from deniable import progress
+from deniable.text import progress
 progress.EVERY = 0
 print(list(progress.told(range(3), lambda k: f"step {k}")))
 """

@@ -21,9 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import counting, jobs, kernels, twins
 from deniable.client import PRIME
-from deniable.reports import write
+from deniable.counts import count as counting
+from deniable.counts import tallies as jobs
+from deniable.kernels import compiled as kernels
+from deniable.kernels import plain as twins
+from deniable.reports.reports import write
 
 from .scripted import some_records
 from .situations import PLANS, values
@@ -291,7 +294,7 @@ def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(dn.ReportError, match="part2.parquet: there is no plan"):
         dn.count(folder, order=2)
     table = some_reports(MIXED).table.drop("grr")
-    pq.write_table(table.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), folder / "part2.parquet")
+    pq.write_table(table.replace_schema_metadata({"deniable.survey.plan": MIXED.to_json()}), folder / "part2.parquet")
     with pytest.raises(dn.ReportError, match="part2.parquet: column 'grr' is missing"):
         dn.count(folder, order=2)
     with pytest.raises(dn.ReportError, match="nowhere/x.*: no such file"):
@@ -303,7 +306,7 @@ def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
 def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
     table = some_reports(PLANS["one flag"], 3).table.set_column(0, "a", pa.array([True, None, False]))
     pq.write_table(
-        table.replace_schema_metadata({"deniable.plan": PLANS["one flag"].to_json()}), tmp_path / "r.parquet"
+        table.replace_schema_metadata({"deniable.survey.plan": PLANS["one flag"].to_json()}), tmp_path / "r.parquet"
     )
     with pytest.raises(
         dn.ReportError, match=r"r.parquet: report 1 \(counted from 0\), column 'a': null; a report leaves nothing out"
@@ -316,8 +319,8 @@ import os
 from pathlib import Path
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # each worker has batches of its own
 import deniable as dn
-import deniable.planes
-deniable.planes.WORTH = 0  # numba or not makes a difference of its own
+import deniable.kernels.bitplanes
+deniable.kernels.bitplanes.WORTH = 0  # numba or not makes a difference of its own
 {what}
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
 """
@@ -530,9 +533,9 @@ plan = dn.Plan(dn.Schema([dn.Flag(f"f{i}") for i in range(16)]), epsilon=16.0)
 reports = dn.randomize({name: np.zeros(10_000, bool) for name in plan.schema.names}, plan)
 dn.count(reports, order=2); dn.count(reports, plan.schema.names); dn.count(reports, order=3)
 small = "numba" in sys.modules
-import deniable.planes; deniable.planes.WORTH = 0
+import deniable.kernels.bitplanes; deniable.kernels.bitplanes.WORTH = 0
 dn.count(reports, order=2)
-print(json.dumps([small, "deniable.kernels" in sys.modules]))
+print(json.dumps([small, "deniable.kernels.compiled" in sys.modules]))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert json.loads(out) == [False, True]
@@ -599,7 +602,7 @@ def test_files_are_counted_once_and_found_at_any_depth(folder: Path) -> None:
 def test_a_plan_in_the_files_own_metadata_is_found(tmp_path: Path) -> None:
     reports = some_reports(MIXED)
     frame = pl.from_arrow(reports.table)
-    frame.write_parquet(tmp_path / "r.parquet", metadata={"deniable.plan": MIXED.to_json()})
+    frame.write_parquet(tmp_path / "r.parquet", metadata={"deniable.survey.plan": MIXED.to_json()})
     assert dn.count(tmp_path / "r.parquet", order=2) == dn.count(reports, order=2)
     assert dn.Reports(MIXED, frame) == reports
     frame.with_columns(pl.col("grr").cast(pl.String).cast(pl.Categorical)).pipe(lambda f: dn.Reports(MIXED, f)).save(
@@ -614,11 +617,11 @@ def test_a_bad_report_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytes
     shown[5000] = "v9"
     reports = some_reports(MIXED, 9000)
     table = reports.table.set_column(1, "grr", pa.array(shown))
-    pq.write_table(table.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), tmp_path / "r.parquet")
+    pq.write_table(table.replace_schema_metadata({"deniable.survey.plan": MIXED.to_json()}), tmp_path / "r.parquet")
     with pytest.raises(dn.ReportError, match=r"r.parquet: report 5000 \(counted from 0\), column 'grr': 'v9' is not"):
         dn.count(tmp_path / "r.parquet", order=2)
     double = pa.table([table["flag"], table["flag"]], ["flag", "flag"])
-    pq.write_table(double.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), tmp_path / "r.parquet")
+    pq.write_table(double.replace_schema_metadata({"deniable.survey.plan": MIXED.to_json()}), tmp_path / "r.parquet")
     with pytest.raises(dn.ReportError, match=r"r.parquet: column 'flag' stands twice"):
         dn.count(tmp_path / "r.parquet", ["flag"])
 

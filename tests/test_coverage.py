@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import coverage, validation
-from deniable.coverage import Held, Setting
+from deniable.validation import interval_coverage as coverage
+from deniable.validation import run as validation
+from deniable.validation.interval_coverage import Held, Setting
 
 
 def test_the_error_of_a_share_is_that_of_its_surveys() -> None:
@@ -144,8 +145,8 @@ def test_a_damaged_file_of_an_earlier_run_is_told_before_anything_is_done(tmp_pa
 
 def test_a_quick_run_leaves_the_numbers_of_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(validation.validate, "simulated", lambda **_: [])
-    monkeypatch.setattr(validation.coverage, "check", lambda path: seen.append(path.name))
+    monkeypatch.setattr(validation.paper_figures, "simulated", lambda **_: [])
+    monkeypatch.setattr(validation.interval_coverage, "check", lambda path: seen.append(path.name))
     for quick in (True, False):
         with pytest.raises((StopIteration, ValueError)):
             validation.run(tmp_path, quick=quick)

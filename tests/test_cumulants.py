@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
-from deniable.protocols import Protocol
-from deniable.structure import Axis, answer_rows
+from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
+from deniable.inference.tensors import Axis, answer_rows
+from deniable.survey.protocols.protocols import Protocol
 
 from .channels import Channel, Outcome, evidence_channel
 from .situations import values
@@ -129,9 +129,9 @@ def test_rows_that_are_alike_need_not_be_written_out(kind: str, method: str, mon
     shares = [np.array([1.0, *[1 / max(2, axis.m)] * axis.m]) for axis in axes]
     tables = by_table(truth), by_margins(truth, features), by_shares(np.asarray(3.0), shares)
     for rows, contraction, population in product(others, tables, (False, True)):
-        monkeypatch.setattr("deniable.cumulants.MANY", 1000)
+        monkeypatch.setattr("deniable.inference.cumulants.MANY", 1000)
         long = cumulants(3, axes, rows, contraction, population=population)
-        monkeypatch.setattr("deniable.cumulants.MANY", 2)
+        monkeypatch.setattr("deniable.inference.cumulants.MANY", 2)
         short = cumulants(3, axes, rows, contraction, population=population)
         for name in vars(long):
             np.testing.assert_allclose(getattr(short, name), getattr(long, name), rtol=1e-9, atol=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import enough
+from deniable.analyses import sample_size as enough
 from deniable.simulate import Truth, truth
 from deniable.simulate import counts as simulated
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.protocols import Protocol
-from deniable.structure import Axis
+from deniable.inference.tensors import Axis
+from deniable.survey.protocols.protocols import Protocol
 
 from .channels import evidence_channel
 from .situations import values
@@ -103,7 +103,7 @@ def truth_tensor(plan: dn.Plan, people: list[tuple[int, ...]]) -> np.ndarray:
 
 def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Estimate:
     """An estimate that happens to be the truth: the formulas without any noise in what they are put at."""
-    from deniable.estimates import Estimate, Group
+    from deniable.estimates.estimate import Estimate, Group
 
     axes = tuple(Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols)
     return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)
@@ -509,7 +509,7 @@ def test_flags_alone_are_transformed_in_place_to_the_same(flags: int, monkeypatc
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=2.0 * flags)
     counts = some_counts(plan, 400)
     for worth in (1e9, 0.0):
-        monkeypatch.setattr("deniable.planes.WORTH", worth)
+        monkeypatch.setattr("deniable.kernels.bitplanes.WORTH", worth)
         for subject in ("respondents", "population"):
             est = dn.estimate(counts, names).about(subject)
             (group,) = est.groups

@@ -7,9 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 import deniable as dn
-from deniable import feasible
-from deniable.quadratic import least
-from deniable.structure import Axis, along, invert, margins, moment_matrix
+from deniable.estimates import feasible
+from deniable.estimates.quadratic import least
+from deniable.inference.tensors import Axis, along, invert, margins, moment_matrix
 
 from .situations import values
 from .test_estimates import KINDS, some_counts, tiny
@@ -94,7 +94,7 @@ def test_no_other_solver_finds_less(size: int, rows: int) -> None:
 def test_the_slow_way_out_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     H, b, A, a, start = problem(30, 3, np.random.default_rng(1))  # noqa: N806 - matrices
     quick = least(H, b, A, a, start)
-    monkeypatch.setattr("deniable.quadratic._drop_together", lambda *_: None)
+    monkeypatch.setattr("deniable.estimates.quadratic._drop_together", lambda *_: None)
     np.testing.assert_allclose(least(H, b, A, a, start).x, quick.x, atol=1e-8)
     assert (quick.x == 0).sum() > 5
 
@@ -276,7 +276,7 @@ def test_what_nearly_contradicts_is_told_and_so_is_a_search_without_end(monkeypa
     assert est.proper.given([("one", first, 0.3), ("again", 2 * first, 0.6)]).shares[0].sum() == pytest.approx(0.3)
     with pytest.raises(dn.EstimateError, match="again: there is no proper table for this"):
         est.proper.given([("one", first, 0.3), ("again", first, 0.300001)])
-    monkeypatch.setattr("deniable.quadratic.MOST_ROUNDS", 0)
+    monkeypatch.setattr("deniable.estimates.quadratic.MOST_ROUNDS", 0)
     with pytest.raises(dn.EstimateError, match="no closest proper table was found in 0 rounds; ask for fewer features"):
         dn.estimate(some_counts(tiny("GRR")[0], 500), ["a", "b"], method="feasible")
 

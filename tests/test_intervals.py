@@ -12,11 +12,12 @@ import pytest
 from benchmarks.coverage import Setting, cells_of, coverage, plan_for, respondents, surveys, weights_of
 
 import deniable as dn
-from deniable import groups, intervals
-from deniable.cumulants import Cumulants
-from deniable.groups import Group
-from deniable.intervals import OneColumn, limits, trusted
-from deniable.structure import Axis, along, margins
+from deniable.estimates import respondents as groups
+from deniable.estimates.respondents import Group
+from deniable.inference import intervals
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.intervals import OneColumn, limits, trusted
+from deniable.inference.tensors import Axis, along, margins
 
 from .situations import values
 from .test_estimates import some_counts, tiny
@@ -298,7 +299,7 @@ def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(mon
     assert exact.law is not None
     assert (est + est).cell(a="v0").law is None
     assert (est + est).cell(a="v0").enough
-    monkeypatch.setattr("deniable.groups.MOST_EXACT", 999)
+    monkeypatch.setattr("deniable.estimates.respondents.MOST_EXACT", 999)
     normal = est.cell(a="v0")
     assert normal.law is None
     assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
@@ -378,7 +379,7 @@ def test_the_library_looks_at_independence_too(monkeypatch: pytest.MonkeyPatch) 
     est = dn.estimate(some_counts(plan, 3000), ["a", "b"])
     assert est.cell(a=True, b=True).enough
     never = of(-1.0)
-    monkeypatch.setattr("deniable.groups.Group.independent", lambda *_, **__: never)
+    monkeypatch.setattr("deniable.estimates.respondents.Group.independent", lambda *_, **__: never)
     assert not est.cell(a=True, b=True).enough
     assert np.isnan(est.table()["low"].to_numpy()).all()
 

@@ -12,12 +12,12 @@ from benchmarks.joint import BATCH, QUESTIONS, Asked, asked, measure, statistics
 from scipy import stats
 
 import deniable as dn
-from deniable.groups import Group
-from deniable.laws import RatioLaw
-from deniable.pairs import false_discovery_rate
-from deniable.questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, STEADY, Question
-from deniable.strength import strength, wald
-from deniable.structure import along, answer_rows, flat, margins, sandwich
+from deniable.analyses.associations import false_discovery_rate
+from deniable.estimates.respondents import Group
+from deniable.inference.association import strength, wald
+from deniable.inference.ratio_distribution import RatioLaw
+from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, STEADY, Question
+from deniable.inference.tensors import along, answer_rows, flat, margins, sandwich
 
 ALL = {question.name: question for question in (CONDITIONAL, DIFFERENCE, RATIO, ODDS_RATIO, CORRELATION)}
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from benchmarks.comparisons import COMPARISONS, planes
 
-from deniable import kernels, twins
 from deniable.client import PRIME
+from deniable.kernels import compiled as kernels
+from deniable.kernels import plain as twins
 
 SIZES = [(1, 1), (63, 2), (64, 5), (33, 7), (34, 8), (65, 9), (700, 12), (20, 16), (5000, 17), (40_000, 70)]
 every_kernel = pytest.mark.parametrize("name", COMPARISONS)
@@ -68,7 +69,7 @@ def test_the_other_innermost_step_agrees_too(tmp_path: Path) -> None:
     features = binding.get_host_cpu_features()
     without = ",".join(("-" if "avx512" in name or not on else "+") + name for name, on in features.items())
     code = (
-        "from tests import test_kernels as t; from deniable import kernels as k;"
+        "from tests import test_kernels as t; from deniable.kernels import compiled as k;"
         "t.check_everything(); print(k.ROWS, k.LEVELS)"
     )
     done = subprocess.run(

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import likelihood, patterns, twins
-from deniable.groups import _near
-from deniable.likelihood import accelerated, climb, expectation_maximization, newton, state
-from deniable.patterns import patterns_of
-from deniable.structure import flat
+from deniable.estimates import likelihood
+from deniable.estimates import likelihood_table as patterns
+from deniable.estimates.likelihood import accelerated, climb, expectation_maximization, newton, state
+from deniable.estimates.likelihood_table import patterns_of
+from deniable.estimates.respondents import _near
+from deniable.inference.tensors import flat
+from deniable.kernels import plain as twins
 
 from .situations import values
 from .test_counting import supports
@@ -392,7 +394,7 @@ def test_large_tables_have_the_intervals_of_the_consistent_estimate(monkeypatch:
 @pytest.mark.parametrize(("flags", "epsilon"), [(10, 0.1), (11, 1.0)])
 def test_many_flags_are_climbed_to_their_maximum_in_few_steps(flags: int, epsilon: float) -> None:
     """By the compiled kernels: rare answers, one public flag that nobody has, and one by unequal probabilities."""
-    import deniable.kernels
+    import deniable.kernels.compiled
 
     names = [f"f{k}" for k in range(flags)]
     own = {name: dn.RandomizedResponse(epsilon=epsilon) for name in names[2:]}
@@ -403,7 +405,7 @@ def test_many_flags_are_climbed_to_their_maximum_in_few_steps(flags: int, epsilo
     rng = np.random.default_rng(1)
     records = {name: rng.random(50_000) < 0.01 * (k > 0) for k, name in enumerate(names)}
     seen = patterns_of(dn.randomize(records, plan, rng=rng), names)
-    assert seen.tools is deniable.kernels
+    assert seen.tools is deniable.kernels.compiled
     uniform = np.full(1 << flags, 2.0**-flags)
     steps = list(takewhile(lambda step: step.gap > 1e-6, islice(accelerated(seen, uniform), 600)))
     assert len(steps) < 600

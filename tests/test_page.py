@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import charts, page, together
-from deniable.charts import Row
-from deniable.cli import main
-from deniable.draws import seeded
-from deniable.page import write_page
-from deniable.reports import randomize_codes
-from deniable.together import Pair, ranked
+from deniable.charts import charts
+from deniable.charts.charts import Row
+from deniable.cli.cli import main
+from deniable.page import page
+from deniable.page import pairs as together
+from deniable.page.page import write_page
+from deniable.page.pairs import Pair, ranked
+from deniable.reports.randomness import seeded
+from deniable.reports.reports import randomize_codes
 from tests.situations import PLANS
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -599,7 +601,7 @@ def test_awkward_plans_have_pages(plan: dn.Plan) -> None:
 def test_the_same_counts_give_the_same_bytes(html: str, counts: dn.Counts, tmp_path: Path) -> None:
     assert page.page(counts, title="A title") == html
     counts.save(tmp_path / "c.npz")
-    code = "import deniable as dn; from deniable.page import write_page; "
+    code = "import deniable as dn; from deniable.page.page import write_page; "
     code += "write_page(dn.Counts.load('c.npz'), 'r.html', title='A title')"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONHASHSEED": "7"}, check=True)
     assert (tmp_path / "r.html").read_text(encoding="utf-8") == html

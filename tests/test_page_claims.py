@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import charts, enough, page
-from deniable.charts import Row
-from deniable.exhibits import Number, Share, highest_and_lowest, most_common, shares_chart
-from deniable.promise import Promise, in_one_sentence, of_question, of_report
-from deniable.shares import ANSWERS, singles
+from deniable.analyses import sample_size as enough
+from deniable.charts import charts
+from deniable.charts.charts import Row
+from deniable.page import page
+from deniable.page.blocks import Number, Share, highest_and_lowest, most_common, shares_chart
+from deniable.page.pairs import Pair, conditionals
+from deniable.page.single_questions import ANSWERS, singles
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
-from deniable.together import Pair, conditionals
+from deniable.survey.privacy import Promise, in_one_sentence, of_question, of_report
 from tests.test_page import Element, read, rows_of
 
 JUDO = "sports: judo"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import posterior
-from deniable.posterior import shortest, truncated_normal
+from deniable.estimates import posterior
+from deniable.estimates.posterior import shortest, truncated_normal
 
 from .test_estimates import some_counts, tiny
 

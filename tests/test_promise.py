@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.promise import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report, public_names
 from deniable.simulate import patterns
+from deniable.survey.privacy import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report, public_names
 
 SCHEMA = dn.Schema([dn.Flag("flag"), dn.Choice("grr", list("abc")), dn.Choice("unary", list("xy"))])
 PLANS = {

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable.protocols import PROTOCOLS, Protocol, best, best_buckets, exp_down
-from deniable.schema import Feature
+from deniable.survey.protocols.protocols import PROTOCOLS, Protocol, best, best_buckets, exp_down
+from deniable.survey.schema import Feature
 
 from .channels import channel, codes, column_codes, evidence_channel, expectation, worst_ratio
 from .situations import values

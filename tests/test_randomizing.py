@@ -20,10 +20,11 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import deniable as dn
-from deniable import client, perturb
-from deniable.draws import secure, seeded
-from deniable.protocols import BitByBit, KeepOrUniform
-from deniable.reports import randomize_codes
+from deniable import client
+from deniable.reports import perturb
+from deniable.reports.randomness import secure, seeded
+from deniable.reports.reports import randomize_codes
+from deniable.survey.protocols.protocols import BitByBit, KeepOrUniform
 
 from .make_vectors import PATH, vectors
 from .scripted import bulk_draws, client_source, some_draws, some_records

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deniable as dn
-from deniable import client, records
+from deniable import client
+from deniable.reports import answers_in as records
 
 SCHEMA = dn.Schema(
     [

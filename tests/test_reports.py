@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.layout import columns_of, report_bytes
-from deniable.reports import PLAN_KEY, write
+from deniable.reports.columns import columns_of, report_bytes
+from deniable.reports.reports import PLAN_KEY, write
 
 from .scripted import some_records
 from .situations import PLANS, values

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import estimates, feasible, scores
-from deniable.protocols import Protocol
-from deniable.structure import Axis, along
+from deniable.estimates import estimate as estimates
+from deniable.estimates import feasible
+from deniable.estimates import pattern_scores as scores
+from deniable.inference.tensors import Axis, along
+from deniable.survey.protocols.protocols import Protocol
 
 from .channels import codes, evidence_channel
 from .situations import values

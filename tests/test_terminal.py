@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable import letters
-from deniable.terminal import aligned
+from deniable.text import width as letters
+from deniable.text.tables import aligned
 
 ROWS = [("日本", "1.5", "a"), ("e\u0301te", "-12.25", "bb"), ("🎈🎈🎈", "not enough reports", None)]
 
@@ -73,8 +73,8 @@ def counts(tmp_path: Path) -> Path:
     return tmp_path
 
 
-TABLE = "from deniable.cli import main; main('table c.npz a b'.split())"
-PLAN = "from deniable.cli import main; main('plan s.toml --epsilon 1 --public a -o p.json'.split())"
+TABLE = "from deniable.cli.cli import main; main('table c.npz a b'.split())"
+PLAN = "from deniable.cli.cli import main; main('plan s.toml --epsilon 1 --public a -o p.json'.split())"
 
 
 def test_colour_is_for_terminals_that_want_it(counts: Path) -> None:
@@ -109,6 +109,6 @@ def test_pipes_get_plain_lines_a_row_each(counts: Path) -> None:
 
 
 def test_progress_leaves_a_dumb_terminal_alone(tmp_path: Path) -> None:
-    code = "from deniable import progress; progress.EVERY = 0; list(progress.told([1], str)); print('end')"
+    code = "from deniable.text import progress; progress.EVERY = 0; list(progress.told([1], str)); print('end')"
     assert seen(code, tmp_path, TERM="dumb") == "end\r\n"
     assert "\033[K" in seen(code, tmp_path)

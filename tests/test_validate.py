@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable import calibration, claims, corrections, coverage, paper, simulate, validate
-from deniable.cli import main
+from deniable import paper, simulate
+from deniable.cli.cli import main
+from deniable.validation import interval_coverage as coverage
+from deniable.validation import paper_claims as claims
+from deniable.validation import paper_figures as validate
+from deniable.validation import posterior_calibration as calibration
+from deniable.validation import skewness as corrections
 
 RUNS = 4_000
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts import Counts
-from deniable.draws import seeded
+from deniable.counts.counts import Counts
 from deniable.errors import AnswerError
-from deniable.plan import Plan
-from deniable.protocols import LocalHashing, Protocol
-from deniable.reports import Reports, randomize_codes
-from deniable.schema import Flag, Schema
+from deniable.reports.randomness import seeded
+from deniable.reports.reports import Reports, randomize_codes
+from deniable.survey.plan import Plan
+from deniable.survey.protocols.protocols import LocalHashing, Protocol
+from deniable.survey.schema import Flag, Schema
 
 MOST_PATTERNS = 1 << 24  # of all features, that are drawn at once
 

@@ -1,0 +1,187 @@
+"""About how many reports an unanswered question would take.
+
+Whether there are enough reports for an answer is a rule (`intervals`) about the plan, the true shares and N. Likely
+shares are put in their place, and the least N is looked for at which the same rule is met. It is an approximation, as
+good as the shares are known; where one cannot be told from zero, "very roughly" is said.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from math import floor, log10, pi, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.analyses.associations import answered, batches, pair_group
+from deniable.counts.counts import Counts
+from deniable.estimates.estimate import Estimate
+from deniable.estimates.respondents import Group
+from deniable.inference.tensors import Array, along, answer_rows, margins
+
+STEP = 1.04  # from one number of reports that is tried to the next
+STEPS = 293  # so many of them: up to 98,000 times the reports there are
+MORE = 1.1  # times as many at least, as those that there are were not enough
+ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+CLEAR = 2  # standard errors: a share further than this above zero can be told from it
+PART = 0.05  # of what it were if answers were independent: no cell is taken as rarer
+
+Bools = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, order=True)
+class Needed:
+    """About how many reports in all a question would take; `rough` if a share it turns on cannot be told from zero."""
+
+    reports: float  # inf if not even very many would do
+    rough: bool
+
+    def __str__(self) -> str:
+        if self.reports == np.inf:
+            return "more than can be said"
+        return f"{'very roughly' if self.rough else 'about'} {self.reports:,.0f}"
+
+
+def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
+    """For the intervals of these cells."""
+    return _for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells))
+
+
+def for_conditional(est: Estimate, what: str, given: str) -> Needed:
+    """For the intervals of all rows of `est.conditional(what, given=given)`."""
+    return _for_estimate(est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any())
+
+
+def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
+    """For both the interval and the test that `associations` gives of each of these pairs."""
+    found: dict[Pair, Needed] = {}
+    wanted = set(pairs)
+    for batch in batches(counts):
+        if own := [pair for pair in batch if pair in wanted]:
+            group, unclear = likely(pair_group(counts, own))
+
+            def enough(times: float, places: Places, group: Group = group) -> Bools:
+                interval, test = answered(scaled(replace(group, truth=group.truth[..., places]), times))
+                return interval & test
+
+            found |= zip(own, _needed(counts.n, least_steps(enough, len(own)), unclear), strict=True)
+    return found
+
+
+def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
+    (before,) = est.groups
+    if not isinstance(before, Group):
+        raise TypeError(f"only estimates straight from counts can be asked; found {est!r}")
+    group, unclear = likely(before)
+
+    def enough(times: float, places: Places) -> Bools:
+        return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
+
+    return _needed(est.n, least_steps(enough, 1), unclear)[0]
+
+
+def likely(group: Group) -> tuple[Group, Bools]:
+    """The same group with likely shares, and where a feature has an answer whose share cannot be told from zero.
+
+    A feature's shares are drawn towards equal ones, and then a table's cells towards independent ones, as far as noise
+    explains that they differ. Else the rarest answer, which decides, would be the one that chance understates most.
+    """
+    features, many = len(group.axes), group.truth.ndim > len(group.axes)
+    truth = group.truth if many else group.truth[..., None]
+    singles, found, unclear = [], [], np.zeros(truth.shape[-1], np.bool_)
+    for k, axis in enumerate(group.axes):
+        own = Group(group.n, (axis,), truth[tuple(slice(None) if j == k else 0 for j in range(features))])
+        shares, noise = _shares(own)
+        found.append(shares)
+        even = np.full(shares.shape, 1 / shares.shape[1])
+        singles.append(_positive(even + _kept(shares - even, noise) * (shares - even), noise))
+        unclear |= (shares < CLEAR * np.sqrt(noise)).any(axis=1)
+    cells = _product(singles)
+    if features > 1:
+        shares, noise = _shares(Group(group.n, group.axes, truth))
+        apart = shares - _product(found)  # sums to nothing along each axis
+        drawn = np.maximum(cells + _kept(apart, noise) * apart, PART * cells)
+        cells = drawn / drawn.sum(axis=tuple(range(1, drawn.ndim)), keepdims=True)
+    entries = np.moveaxis(along(np.moveaxis(cells, 0, -1), [margins(axis.m) for axis in group.axes]), 0, -1)
+    return replace(group, truth=group.n * (entries if many else entries[..., 0])), unclear
+
+
+def _shares(group: Group) -> tuple[Array, Array]:
+    """The estimated share of each cell, of many groups in the first axis, and its variance were answers even.
+
+    Then all answers to a choice are alike, and one stands for all.
+    """
+    rows = [answer_rows(axis.m) for axis in group.axes]
+    shares = along(group.truth, rows) / group.n
+    one_of_each = [matrix[:1] if axis.m > 1 else matrix for axis, matrix in zip(group.axes, rows, strict=True)]
+    variance = group.even(one_of_each, population=True).variance / group.n**2
+    return shares, np.broadcast_to(variance, shares.shape[1:])
+
+
+def _kept(apart: Array, noise: Array) -> Array:
+    """How much of what estimates are apart is not explained by noise."""
+    squares = (apart**2).sum(axis=tuple(range(1, apart.ndim)), keepdims=True)
+    return np.asarray(np.maximum(1 - noise.sum() / np.maximum(squares, 1e-300), 0))
+
+
+def _positive(shares: Array, noise: Array) -> Array:
+    """The mean of a normal law around each share of what is above zero; all shares sum to one again."""
+    from scipy.special import log_ndtr
+
+    spread = np.sqrt(noise)
+    z = shares / spread
+    above = spread * (z + np.exp(-(z**2) / 2 - log_ndtr(z)) / sqrt(2 * pi))
+    return np.asarray(above / above.sum(axis=1, keepdims=True))
+
+
+def _product(singles: Sequence[Array]) -> Array:
+    """The table of independent features, of many in the first axis."""
+    return reduce(
+        lambda table, single: table[..., None] * single.reshape(len(single), *[1] * (table.ndim - 1), -1), singles
+    )
+
+
+def scaled(group: Group, times: float) -> Group:
+    """The same shares of so many times as many respondents."""
+    n = round(group.n * times)
+    return Group(n, group.axes, group.truth * (n / group.n))
+
+
+def least_steps(enough: Callable[[float, Places], Bools], items: int) -> Places:
+    """The least power of STEP at which each of some questions is answered; STEPS + 1 if none will do.
+
+    `enough(times, places)` says which of the questions at these places are, with so many times as many reports. The
+    rule only gets easier with more reports, so that halving finds it.
+    """
+    found = np.full(items, STEPS + 1)
+
+    def halve(places: Places, low: int, high: int) -> None:
+        """Of questions that are not answered at `low`, and are at `high` if at all."""
+        if not len(places):
+            return
+        if high - low == 1:
+            found[places] = high
+            return
+        middle = (low + high) // 2
+        yes = enough(STEP**middle, places)
+        halve(places[yes], low, middle)
+        halve(places[~yes], middle, high)
+
+    halve(np.arange(items), -1, STEPS + 1)
+    return found
+
+
+def _needed(n: int, steps: Places, unclear: Bools) -> list[Needed]:
+    return [
+        Needed(np.inf if step > STEPS else _rounded(n * max(STEP**step, MORE)), bool(rough))
+        for step, rough in zip(steps.tolist(), unclear, strict=True)
+    ]
+
+
+def _rounded(number: float) -> float:
+    """Up to the next round number."""
+    scale = 10.0 ** (floor(log10(number)) - 1)
+    return scale * next(step for step in ROUND if scale * step >= number)

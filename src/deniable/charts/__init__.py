@@ -1,0 +1,1 @@
+"""Pictures of numbers with their intervals, as SVG."""

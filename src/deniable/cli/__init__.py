@@ -1,0 +1,3 @@
+"""The command line."""
+
+from deniable.cli.cli import main as main

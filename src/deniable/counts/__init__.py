@@ -1,0 +1,1 @@
+"""How often evidence occurs together: counted from reports, kept, added."""

@@ -1,0 +1,360 @@
+"""Counts of evidence bits that occur together: integer tensors, margins at index 0, with their plan.
+
+For a table of features the tensor is the sum over reports of e_1 x e_2 x ... x e_f, where e = (1, bit of value 1, ...,
+bit of value m): axis index 0 means that the feature is not looked at, so every margin is a slice.
+
+For some tables the patterns behind the tensor are kept, which say more where a feature's report may show several bits:
+how many reports show each combination of the features' patterns, in the order of `Protocol.patterns`.
+
+All pairs (triples) of features are kept as one symmetric array over (all reports, every evidence column), which holds
+each pair's (triple's) tensor as a block.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Self
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import CountError, PlanError, SchemaError
+from deniable.files import replacing
+from deniable.survey.plan import Plan
+
+Array = npt.NDArray[np.int64]
+Names = tuple[str, ...]
+
+MOST = np.iinfo(np.int64).max
+MOST_PATTERNS = 1 << 22  # of a table: 32 MB
+MOST_OF_ONE = 1 << 12  # of a feature: 12 values
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class Counts:
+    """Counts of one plan. They add: count parts anywhere, then sum.
+
+    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names.
+    """
+
+    plan: Plan
+    tables: Mapping[Names, Array]  # names in the schema's order
+    moments: Array | None  # of all pairs or triples, if they were counted
+    patterns: Mapping[Names, Array]  # of those tables of which they say more
+
+    def __init__(
+        self,
+        plan: Plan,
+        tables: Mapping[Any, npt.ArrayLike] | None = None,
+        *,
+        moments: npt.ArrayLike | None = None,
+        patterns: Mapping[Any, npt.ArrayLike] | None = None,
+    ) -> None:
+        for given in (tables, patterns):
+            if not isinstance(plan, Plan) or not isinstance(given, Mapping | None):
+                raise CountError(
+                    f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {given!r}"
+                )
+        whole = _ordered(plan, patterns or {}, _checked_patterns)
+        ordered = _ordered(plan, tables or {}, _checked_table)
+        for names, array in whole.items():
+            if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
+                raise CountError(f"the patterns of {_called(names)} do not agree with its table")
+        whole = {names: array for names, array in whole.items() if any(plan[name].several for name in names)}
+        if moments is not None:
+            moments = _checked_moments(plan, moments)
+        if not ordered and moments is None:
+            raise CountError("counts need at least one table; found none")
+        self.__dict__.update(
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole)
+        )
+        self._check_agreement()
+
+    def _check_agreement(self) -> None:
+        """All tables must count the same reports: their total, and what they say of each single feature, agree."""
+        totals = {_called(names): int(array.flat[0]) for names, array in self.tables.items()}
+        if self.moments is not None:
+            totals[f"order {self.moments.ndim}"] = int(self.moments.flat[0])
+        if len(set(totals.values())) > 1:
+            raise CountError(f"all tables must count the same number of reports; found {totals}")
+        known: dict[str, tuple[Names, Array]] = {}
+        for names, array in self.tables.items():
+            for axis, name in enumerate(names):
+                margin = array[tuple(slice(None) if at == axis else 0 for at in range(array.ndim))]
+                first, other = known.setdefault(name, (names, margin))
+                if not np.array_equal(margin, other):
+                    raise CountError(f"{_called(first)} and {_called(names)} do not agree in their margin of {name!r}")
+
+    @property
+    def n(self) -> int:
+        """How many reports were counted."""
+        array = self.moments if self.moments is not None else next(iter(self.tables.values()))
+        return int(array.flat[0])
+
+    def array(self, *names: str) -> Array:
+        """The tensor of these features, axes in this order, from any table that holds them all."""
+        checked_names(self.plan, names)
+        holders = [table for table in self.tables if set(names) <= set(table)]
+        if holders:
+            table = min(holders, key=len)
+            margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
+            return margin.transpose(_places(names, table))
+        if self.moments is not None and len(names) <= self.moments.ndim:
+            blocks = [[0, *columns(self.plan, name)] for name in names]
+            blocks += [[0]] * (self.moments.ndim - len(names))
+            return _frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
+        raise CountError(f"{_called(names)} was not counted, only {self._contents()}; count it from the reports")
+
+    def shown(self, *names: str) -> Array | None:
+        """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
+        checked_names(self.plan, names)
+        holders = [table for table in self.patterns if set(names) <= set(table)]
+        if not holders:
+            return None
+        table = min(holders, key=len)
+        margin = self.patterns[table].sum(axis=tuple(k for k, name in enumerate(table) if name not in names))
+        return np.asarray(margin).transpose(_places(names, table))
+
+    def __add__(self, other: Self) -> "Counts":
+        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.plan != other.plan:
+            raise CountError(
+                f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}"
+            )
+        if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
+            raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
+        if self.n > MOST - other.n:
+            raise CountError(f"{self.n} and {other.n} reports are more than 64-bit integers can count")
+        moments = None if self.moments is None or other.moments is None else self.moments + other.moments
+        tables = {names: array + other.tables[names] for names, array in self.tables.items()}
+        both = self.patterns.keys() & other.patterns.keys()
+        patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
+        return Counts(self.plan, tables, moments=moments, patterns=patterns)
+
+    def __radd__(self, other: Any) -> "Counts":
+        return self if other == 0 else NotImplemented  # sum() starts from 0
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Counts)
+            and self.plan == other.plan
+            and _same(self.tables, other.tables)
+            and _same(self.patterns, other.patterns)
+            and (self.moments is None) == (other.moments is None)
+            and (self.moments is None or other.moments is None or np.array_equal(self.moments, other.moments))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
+
+    def _contents(self) -> str:
+        parts = [_called(names) for names in list(self.tables)[:5]]
+        if len(self.tables) > 5:
+            parts.append(f"{len(self.tables) - 5} more tables")
+        if self.moments is not None:
+            parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])
+        return ", ".join(parts)
+
+    def save(self, path: str | Path) -> None:
+        """Write an .npz file with the plan inside, whole or not at all."""
+        arrays: dict[str, Any] = {"plan": np.array(self.plan.to_json())}
+        for place, (names, array) in enumerate(self.tables.items()):
+            arrays |= {f"names {place}": np.array(names), f"table {place}": array}
+            if names in self.patterns:
+                line = self.patterns[names].reshape(-1)
+                shown = np.flatnonzero(line)  # most may never have been shown
+                arrays |= {f"patterns {place}": shown, f"shown {place}": line[shown]}
+        if self.moments is not None:
+            arrays["moments"] = self.moments
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Counts":
+        """Read counts that `save` wrote, and check them."""
+        try:
+            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                plan = Plan.from_json(str(arrays["plan"]))
+                places = range(sum(key.startswith("table ") for key in arrays))
+                names = {at: tuple(arrays[f"names {at}"].tolist()) for at in places}
+                tables = {names[at]: arrays[f"table {at}"] for at in places}
+                patterns = {
+                    names[at]: _from_places(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
+                    for at in places
+                    if f"patterns {at}" in arrays
+                }
+                moments = arrays.get("moments")
+            return cls(plan, tables, moments=moments, patterns=patterns)
+        except OSError as error:
+            raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
+        except (CountError, PlanError, SchemaError) as error:
+            raise CountError(f"{path}: {error}") from None
+        except (KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
+            raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
+
+
+def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> dict[Names, Array]:
+    """Arrays by their names, both in the schema's order, checked."""
+    ordered: dict[Names, Array] = {}
+    for key, array in given.items():
+        names = checked_names(plan, key)
+        order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
+        name = tuple(names[axis] for axis in order)
+        if name in ordered:
+            raise CountError(f"{_called(name)} is given twice, in two orders")
+        ordered[name] = _frozen(checked(plan, names, array).transpose(order))
+    return ordered
+
+
+def _checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    return _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
+
+
+def _checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    what = f"the patterns of {_called(names)}"
+    if (shape := patterns_shape(plan, names)) is None:
+        raise CountError(f"{what} are too many to be kept")
+    array = _checked_numbers(given, shape, what)
+    if array.sum(dtype=np.float64) > MOST:
+        raise CountError(f"{what} are of more reports than 64-bit integers can count")
+    return array
+
+
+def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
+    """How many patterns each feature can show; None if that is too many to count them."""
+    protocols = [plan[name] for name in names]
+    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
+    return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
+
+
+def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
+    """An array of patterns from those that were shown, rising places and numbers of reports."""
+    shape = patterns_shape(plan, names)
+    if (
+        shape is None
+        or places.dtype.kind not in "iu"
+        or numbers.dtype.kind not in "iu"
+        or places.shape != numbers.shape
+    ):
+        raise ValueError("not patterns")
+    line = np.zeros(prod(shape), np.int64)
+    if len(places) and (places[0] < 0 or (np.diff(places) <= 0).any()):
+        raise ValueError("not places")
+    line[places] = numbers
+    return line.reshape(shape)
+
+
+def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
+    """The table behind which these patterns stand, in floating point while that is exact: it is ten times faster."""
+    kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
+    table = patterns.astype(kind)
+    for name in names:
+        evidence = plan[name].patterns.astype(kind)
+        with_all = np.hstack([np.ones((len(evidence), 1), kind), evidence])
+        table = np.tensordot(table, with_all, axes=([0], [0]))
+    return _frozen(table.astype(np.int64))
+
+
+def _places(names: Sequence[str], table: Names) -> list[int]:
+    """Where these features stand among themselves in a table."""
+    left = [name for name in table if name in names]
+    return [left.index(name) for name in names]
+
+
+def _same(left: Mapping[Names, Array], right: Mapping[Names, Array]) -> bool:
+    return left.keys() == right.keys() and all(np.array_equal(array, right[names]) for names, array in left.items())
+
+
+def _order(counts: Counts) -> int:
+    return 0 if counts.moments is None else counts.moments.ndim
+
+
+def columns(plan: Plan, name: str) -> range:
+    """Where a feature's evidence columns stand among (all reports, every evidence column)."""
+    place = plan.schema.index(name)
+    first = 1 + sum(len(feature.columns) for feature in plan.schema.features[:place])
+    return range(first, first + len(plan.schema[name].columns))
+
+
+def checked_names(plan: Plan, key: Any) -> Names:
+    """One name or several different ones, all of them of the plan's features."""
+    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise CountError(f"a table is of one or more different features, by their names; found {key!r}")
+    for name in names:
+        plan.schema.index(name)
+    return names
+
+
+def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """An int64 copy with this shape, nothing negative and no count above its margin."""
+    array = _checked_numbers(given, shape, what, ", one more than the evidence columns")
+    for axis, size in enumerate(shape):
+        for v in range(1, size):
+            if any(
+                (count > margin).any()
+                for count, margin in zip(slabs(array, axis, v), slabs(array, axis, 0), strict=True)
+            ):
+                above = np.argwhere(array > np.take(array, [0], axis))[0]
+                at = tuple(int(i) for i in above)
+                margin = (*at[:axis], 0, *at[axis + 1 :])
+                raise CountError(
+                    f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
+                )
+    return array
+
+
+def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, why: str = "") -> Array:
+    """An int64 copy with this shape, nothing negative."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
+    if array.shape != shape:
+        raise CountError(f"{what} must have shape {shape}{why}; found {array.shape}")
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
+        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
+    array = array.astype(np.int64, order="C")
+    if array.size and array.min() < 0:
+        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
+    return array
+
+
+def slabs(array: Array, axis: int, index: int) -> list[Array]:
+    """Views of all cells with this index on an axis, in pieces whose innermost loop is long: numpy pays for each."""
+    inner = prod(array.shape[axis + 1 :])
+    cube = array.reshape(-1, array.shape[axis], inner)
+    return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]
+
+
+def _checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
+    size = 1 + sum(len(feature.columns) for feature in plan.schema)
+    order = np.ndim(given)
+    if order not in (2, 3):
+        raise CountError(f"moments are of order 2 or 3; found {order}")
+    array = _checked(given, (size,) * order, f"the moments of order {order}")
+    if any(not np.array_equal(array, array.swapaxes(*axes)) for axes in combinations(range(order), 2)):
+        raise CountError(f"the moments of order {order} must be symmetric")
+    pairs = array if order == 2 else array[..., 0]
+    if not np.array_equal(np.diagonal(pairs), pairs[0]):
+        raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
+    return _frozen(array)
+
+
+def _frozen(array: Array) -> Array:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def _called(names: Names) -> str:
+    return " x ".join(names)

@@ -1,0 +1,282 @@
+"""What is to be counted: all pairs or triples of evidence columns, or one table of features.
+
+Jobs replace each other: they say what evidence they need and how large they are, add a batch to an accumulator of their
+shape, and read the counts off it. `jobs_for` picks the smallest or fastest for what is asked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import comb, log10, prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from deniable.counts.counts import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
+from deniable.counts.evidence import Evidence, plane_rows
+from deniable.errors import CountError
+from deniable.kernels import plain
+from deniable.kernels.bitplanes import physical_memory
+from deniable.reports.columns import ValueColumn, layout
+from deniable.survey.plan import Plan
+from deniable.survey.protocols.protocols import LocalHashing
+
+MOST_ROWS = 1 << 20  # of a batch
+CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
+MOST_CODES = 1 << 26
+WHOLE_CELLS = 1 << 17  # up to so many, the table of all features is as good as all tables of some
+MOST_TABLES = 50_000
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Every pair (order 2) or triple (order 3) of evidence columns."""
+
+    plan: Plan
+    order: int
+
+    @property
+    def planes(self) -> Names:
+        """The features whose planes it needs."""
+        return self.plan.schema.names
+
+    @property
+    def needed(self) -> Names:
+        """The features it needs to be gathered."""
+        return self.planes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its accumulator."""
+        return (plane_rows(self.plan, self.planes),) * self.order
+
+    @property
+    def cells(self) -> int:
+        """How many cells its result has."""
+        return prod(self.shape)
+
+    def plain_seconds(self, reports: int) -> float:
+        """What so many reports would cost without compiled code: bits, and calls of numpy for each batch."""
+        calls = comb(self.shape[0] + self.order - 2, self.order - 1) * -(-reports // MOST_ROWS)
+        return reports * comb(self.shape[0] + self.order - 1, self.order) / 3e10 + 1e-5 * calls
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        """Count one batch."""
+        (tools.pairs if self.order == 2 else tools.triples)(batch.planes, out)
+
+    def read(self, out: Array) -> Array:
+        """The counts: the kernels fill the cells whose indices do not fall, and the others repeat them."""
+        full = np.empty_like(out)
+        for i in range(len(out)):
+            block = out[i, i:] if self.order == 2 else np.triu(out[i, i:, i:])
+            if self.order == 2:
+                full[i, i:] = full[i:, i] = block
+            else:
+                block += np.triu(block, 1).T
+                full[i, i:, i:] = full[i:, i, i:] = full[i:, i:, i] = block
+        return full
+
+
+@dataclass(frozen=True)
+class PlaneTable:
+    """One table of features, by ANDing planes."""
+
+    plan: Plan
+    names: Names
+
+    @property
+    def planes(self) -> Names:
+        return self.names
+
+    @property
+    def needed(self) -> Names:
+        return self.planes
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """The length of each axis."""
+        return [1 + len(self.plan.schema[name].columns) for name in self.names]
+
+    @cached_property
+    def heads(self) -> int:
+        """How many features to take on the left, so that both sides have about as many products."""
+        return min(range(len(self.names) + 1), key=lambda k: prod(self.lengths[:k]) + prod(self.lengths[k:]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (prod(self.lengths[: self.heads]), prod(self.lengths[self.heads :]))
+
+    @property
+    def cells(self) -> int:
+        return prod(self.lengths)
+
+    def plain_seconds(self, reports: int) -> float:
+        calls = self.shape[0] * -(-reports // (64 * plain.TILE))
+        return max(reports, 4096) * self.cells / 4e10 + 1e-5 * calls
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        firsts = np.array([batch.firsts[name] for name in self.names])
+        tools.table(batch.planes, firsts, np.array(self.lengths) - 1, self.heads, out)
+
+    def read(self, out: Array) -> Array:
+        return out.reshape(self.lengths)
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """One table of features by what reports show of each, one value or some bits: a histogram, summed up afterwards."""
+
+    plan: Plan
+    names: Names
+
+    @cached_property
+    def planes(self) -> Names:
+        """Its hashed features: their bits are not in the reports as such."""
+        return tuple(name for name in self.names if isinstance(self.plan[name], LocalHashing))
+
+    @property
+    def needed(self) -> Names:
+        return self.names
+
+    @cached_property
+    def choices(self) -> Names:
+        """Its features that show one of several values: the code's leading part."""
+        columns = dict(zip(self.plan.schema.names, layout(self.plan), strict=True))
+        return tuple(name for name in self.names if isinstance(columns[name][0], ValueColumn))
+
+    @cached_property
+    def others(self) -> Names:
+        """Its features that show bits: the rest of the code, the first highest."""
+        return tuple(name for name in self.names if name not in self.choices)
+
+    @property
+    def several(self) -> bool:
+        """Whether its patterns say more than the table."""
+        return any(self.plan[name].several for name in self.names)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many patterns each feature has, choices first."""
+        return [
+            *(self.plan.schema[name].levels for name in self.choices),
+            *(1 << len(self.plan.schema[name].columns) for name in self.others),
+        ]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (prod(self.sizes),)
+
+    @property
+    def cells(self) -> int:
+        return prod(1 + len(self.plan.schema[name].columns) for name in self.names)
+
+    def plain_seconds(self, reports: int) -> float:
+        columns = sum(len(self.plan.schema[name].columns) for name in self.others)
+        return 2e-9 * (1 + len(self.choices) + columns) * reports
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        codes = np.zeros(batch.reports if self.choices else 0, np.int32)
+        for name in self.choices:
+            codes *= self.plan.schema[name].levels
+            codes += batch.shown[name]
+        columns: list[Any] = []
+        for name in self.others:
+            first = batch.firsts.get(name)
+            size = len(self.plan.schema[name].columns)
+            columns += batch.shown[name] if first is None else list(batch.planes[first : first + size])
+        addresses = np.array([packed.ctypes.data for packed in reversed(columns)], np.int64)
+        tools.histogram(addresses, batch.reports, codes, out)
+
+    def patterns(self, out: Array) -> Array:
+        """How many reports show each combination of the features' patterns."""
+        axes = [*self.choices, *self.others]
+        return out.reshape(self.sizes).transpose([axes.index(name) for name in self.names])
+
+    def read(self, out: Array) -> Array:
+        """The counts, if no feature shows several bits."""
+        axes = [*self.choices, *self.others]
+        tensor = out.reshape(self.sizes)
+        for axis, name in enumerate(axes):
+            if name in self.others:  # (false, true) -> (all, true)
+                for false, true in zip(slabs(tensor, axis, 0), slabs(tensor, axis, 1), strict=True):
+                    false += true
+            else:
+                tensor = np.concatenate([tensor.sum(axis=axis, keepdims=True), tensor], axis)
+        return tensor.transpose([axes.index(name) for name in self.names])
+
+
+Job = Moments | PlaneTable | PatternTable
+
+
+def _table_job(plan: Plan, names: Names, *, whole: bool) -> Job:
+    """The faster way to count a table; or, where it matters and is wanted, that which keeps whole patterns."""
+    table = PatternTable(plan, names)
+    if table.several:
+        return table if whole else PlaneTable(plan, names)
+    return table if table.cells >= CODED_CELLS and table.shape[0] <= MOST_CODES else PlaneTable(plan, names)
+
+
+def jobs_for(plan: Plan, names: Any, order: Any) -> list[Job]:
+    """The jobs that count these tables, or all tables of so many features."""
+    if (names is None) == (order is None):
+        raise CountError("count takes names of features, or order=2 for every pair; give one of them")
+    if order is not None:
+        return _jobs_of_order(plan, order)
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise CountError(f"count takes a list of names, or a list of such lists; found {names!r}")
+    tables = [names] if all(isinstance(name, str) for name in names) else names
+    sorted_names = []
+    for table in tables:
+        if isinstance(table, str):
+            raise CountError(f"several tables are a list of lists of names; found {table!r} among them")
+        sorted_names.append(tuple(sorted(checked_names(plan, table), key=plan.schema.index)))
+    different = dict.fromkeys(sorted_names)
+    shapes = [patterns_shape(plan, table) for table in different if any(plan[name].several for name in table)]
+    whole = sum(MOST_PATTERNS + 1 if shape is None else prod(shape) for shape in shapes) <= MOST_PATTERNS
+    return [_table_job(plan, table, whole=whole) for table in different]
+
+
+def _jobs_of_order(plan: Plan, order: Any) -> list[Job]:
+    """All tables of so many features: as moments, as one table of everything, or each by itself; what is smallest."""
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
+        raise CountError(
+            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
+        )
+    tables = comb(len(plan.schema), int(order))
+    cells = [1] + [0] * int(order)  # of all tables of k features, for k = 0, 1, ...: elementary symmetric sums
+    for feature in plan.schema:
+        for k in range(int(order), 0, -1):
+            cells[k] += cells[k - 1] * (1 + len(feature.columns))
+    moments = Moments(plan, int(order))
+    if order in (2, 3) and (moments.cells <= 4 * cells[-1] or tables > MOST_TABLES):
+        return [moments]
+    everything = _table_job(plan, plan.schema.names, whole=False)
+    if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:
+        return [everything]
+    check_memory(cells[-1], cells[-1], 1, int(order))
+    if tables > MOST_TABLES:
+        raise CountError(
+            f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
+            "ask for order=3, or for the tables you need"
+        )
+    return [_table_job(plan, table, whole=False) for table in combinations(plan.schema.names, int(order))]
+
+
+def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> None:
+    """Refuse, before anything is read, what would not fit in half of this machine's memory."""
+    # The workers' tallies and their sum, and the result while it is read and checked.
+    needed = 8 * (tallies * (workers + 1) + 3 * cells)
+    memory = physical_memory()
+    if needed > memory // 2:
+        instead = f"order={order - 1}, or tables of the features you need" if order else "fewer features at a time"
+        raise CountError(
+            f"this asks for {_many(cells)} cells, and {_many(-(-needed // 10**9))} GB to count them; "
+            f"there are {memory / 1e9:,.1f} GB here, and half of it may be used. Ask for {instead}"
+        )
+
+
+def _many(number: int) -> str:
+    """A whole number, however large."""
+    return f"{number:,}" if number < 10**15 else f"about 10^{int(number.bit_length() * log10(2))}"

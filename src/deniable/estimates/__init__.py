@@ -1,0 +1,1 @@
+"""Tables of the true answers, estimated from counts or reports."""

@@ -1,0 +1,269 @@
+"""Proper tables: nothing negative, the right sum, and margins that agree, as close to the reports as can be.
+
+The mean z of products over features, of what each report says of each feature (`Side`), is fitted by a table t of
+shares in the metric of its own second moments at that table,
+
+    minimise (z - U t)' M(t)^-1 (z - U t)   over t >= 0 with sum 1 and what else is known,
+
+where U t is what it estimates and M(t) = sum_S t_S E[z z' | S] is one report's. As both z and U t have the sum 1, this
+is the metric of the covariance about the population, without its being singular. M is evaluated at independence first,
+and then at the table that was found.
+
+Of each feature a report says which bits it has, one by one; or, if whole patterns were counted, how likely its pattern
+is for each answer (`scores`), which is more where several bits may be set.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import EstimateError
+from deniable.estimates.pattern_scores import score
+from deniable.estimates.quadratic import least
+from deniable.inference.tensors import Array, Axis, along, answer_rows, flat, margins, moment_matrix
+from deniable.kernels.bitplanes import physical_memory
+from deniable.survey.protocols.protocols import Protocol
+
+MOST_CELLS = 10_000
+ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
+SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
+EXACT = 1e-9  # shares: what is known must hold to this
+ROUNDING = 1e-12  # of what the reports say of a cell, on average, is taken to be said of every cell
+
+Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """What a report says of one feature: some numbers z, of which the first may have the mean zero for every answer.
+
+    They are scaled and turned so that E[z z'] = 1 at the feature's own shares: products of many features could not be
+    told from zero otherwise, where epsilons are small.
+    """
+
+    means: Array  # E[z | answer], (entries, answers)
+    seconds: Array  # E[z z' | answer], (entries, entries, answers)
+
+    @property
+    def zeros(self) -> int:
+        """How many have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
+        return len(self.means) - int(self.means.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The mean over n reports of the products of what each says of the features."""
+
+    n: int
+    sides: tuple[Side, ...]
+    z: Array
+
+
+def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
+    """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
+    _check_size(
+        [max(2, axis.m) for axis in axes], [max(2, axis.m) + (axis.m > 1 and not axis.exclusive) for axis in axes]
+    )
+    bases = [_basis(axis) for axis in axes]
+    seconds = [
+        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.m)
+        for axis, basis in zip(axes, bases, strict=True)
+    ]
+    return _turned(n, seconds, along(unbiased / n, bases), margin_shares(axes, unbiased))
+
+
+def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares: Sequence[Array]) -> Seen:
+    """What whole patterns say, shown by these shares of reports, if answers have about these shares in each feature."""
+    _check_size([len(own) for own in shares], [len(own) for own in shares])
+    scores = [score(protocol, _everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
+    z = along(shown, [one.estimates(protocol).T for one, protocol in zip(scores, protocols, strict=True)])
+    return _turned(n, [one.seconds for one in scores], z, shares)
+
+
+def margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
+    """The shares of each feature's answers, made proper."""
+    parts = []
+    for k, axis in enumerate(axes):
+        margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
+        positive = np.maximum(answer_rows(axis.m) @ margin, 0)
+        parts.append(positive / positive.sum() if positive.any() else np.full(len(positive), 1 / len(positive)))
+    return parts
+
+
+def _turned(n: int, seconds: Sequence[Array], z: Array, shares: Sequence[Array]) -> Seen:
+    """From unbiased numbers for each answer, those whose mean is zero before them, to `Side`s at these shares."""
+    inverses = []
+    for own, moments in zip(shares, seconds, strict=True):
+        root = _root(moments @ _everywhere(n, own))
+        inverses.append(_solved(root, np.eye(len(root))))
+    sides = tuple(
+        Side(inverse[:, -moments.shape[2] :], np.einsum("ai,ijs,bj->abs", inverse, moments, inverse, optimize=True))
+        for inverse, moments in zip(inverses, seconds, strict=True)
+    )
+    return Seen(n, sides, along(z, inverses))
+
+
+@dataclass(frozen=True, eq=False)
+class ProperTable:
+    """A table of shares, and what it was fitted to.
+
+    Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
+    """
+
+    seen: Seen
+    equalities: tuple[Equality, ...]
+    shares: Array
+    gap: float
+
+    @property
+    def n(self) -> int:
+        """How many respondents."""
+        return self.seen.n
+
+    def equations(self) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+        """A and a of all that is known, A t = a, beginning with the sum; and the cells that need not be zero."""
+        A, a = _equations(self.shares.size, self.equalities)
+        return A, a, _possible(A, a)
+
+    def misfit(self) -> tuple[Array, Array]:
+        """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
+        return _at_table(self.seen, self.shares)
+
+    def given(self, equalities: Sequence[Equality]) -> "ProperTable":
+        """The table fitted again with more known about it."""
+        return proper_table(self.seen, (*self.equalities, *equalities))
+
+
+def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable:
+    """The proper table closest to what was seen, of those for which the equalities hold."""
+    levels = [side.means.shape[1] for side in seen.sides]
+    cells = prod(levels)
+    A, a = _equations(cells, equalities)
+    start = _start(A, a, equalities)
+    possible = _possible(A, a)
+
+    def fitted(H: Array, b: Array, shares: Array) -> tuple[Array, float]:
+        found = least(H[np.ix_(possible, possible)], b[possible], A[:, possible], a, shares[possible])
+        shares = np.zeros(cells)
+        shares[possible] = found.x / found.x.sum()
+        return shares, 2 * seen.n * found.gap
+
+    shares, gap = fitted(*_at_independence(seen), start)
+    for _ in range(ROUNDS):
+        shares, gap = fitted(*_at_table(seen, shares.reshape(levels)), shares)
+    return ProperTable(seen, tuple(equalities), shares.reshape(levels), gap)
+
+
+def _equations(cells: int, equalities: Sequence[Equality]) -> tuple[Array, Array]:
+    """A and a of all that is known, A t = a, beginning with the sum."""
+    A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
+    return A, np.array([1.0, *(value for _, _, value in equalities)])
+
+
+def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
+    """Which cells need not be zero: weights that are nowhere below what they sum to exclude all that are above it."""
+    possible = np.ones(A.shape[1], bool)
+    changed = True
+    while changed:
+        before = possible.sum()
+        for weights, value in zip(A[1:], a[1:], strict=True):
+            above = weights - value
+            for side in (above, -above):
+                if (side[possible] >= -EXACT).all():
+                    possible &= side <= EXACT
+        changed = possible.sum() < before
+    return possible
+
+
+def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
+    """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares.
+
+    Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c and
+    of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
+    """
+    moments = moment_matrix(_everywhere(seen.n, shares), [side.seconds for side in seen.sides])
+    places = np.arange(seen.z.size).reshape(seen.z.shape)
+    c = places[tuple(slice(side.zeros, None) for side in seen.sides)].reshape(-1)
+    d = np.setdiff1d(places, c)
+    line = seen.z.reshape(-1)
+    left, values = moments, line
+    if len(d):
+        left, values = moments[np.ix_(c, c)], line[c]
+        known = _solved(_root(moments[np.ix_(d, d)]), np.column_stack([moments[np.ix_(d, c)], line[d]]))
+        left -= known[:, :-1].T @ known[:, :-1]
+        values = values - known[:, :-1].T @ known[:, -1]
+    root = _root(left)
+    up = _solved(root, flat([side.means[side.zeros :] for side in seen.sides]))
+    return _definite(up.T @ up), up.T @ _solved(root, values)
+
+
+def _at_independence(seen: Seen) -> tuple[Array, Array]:
+    """The same at independent answers with their own shares, where all moments are 1."""
+    weights = [side.means.T for side in seen.sides]
+    return _definite(flat([w @ w.T for w in weights])), along(seen.z, weights).reshape(-1)
+
+
+def _definite(matrix: Array) -> Array:
+    """A matrix that rounding does not make singular, however little the reports say."""
+    matrix[np.diag_indices(len(matrix))] += ROUNDING * np.trace(matrix) / len(matrix)
+    return matrix
+
+
+def _everywhere(n: int, shares: Array) -> Array:
+    """Shares with a little of everything."""
+    return (n * shares + SPREAD / shares.size) / (n + SPREAD)
+
+
+def _root(matrix: Array) -> Array:
+    """The Cholesky root R of R R'."""
+    from scipy.linalg import cholesky  # twice as fast as numpy's
+
+    return np.asarray(cholesky(matrix, lower=True, check_finite=False), np.float64)
+
+
+def _solved(root: Array, right: Array) -> Array:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
+
+
+def _basis(axis: Axis) -> Array:
+    """The answers of a feature, from (1, z_1, ..., z_m); where these need not sum to 1, first what is missing to it."""
+    answers = answer_rows(axis.m)
+    return (
+        answers if axis.m == 1 or axis.exclusive else np.vstack([np.eye(1, 1 + axis.m) - answers.sum(axis=0), answers])
+    )
+
+
+def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:
+    """Refuse, before anything is computed, what has too many cells, or entries that do not fit into memory."""
+    cells, entries = prod(levels), prod(lengths)
+    needed = 8 * (3 * entries**2 + 3 * entries * cells + 3 * cells**2)
+    if cells > MOST_CELLS or needed > physical_memory() // 2:
+        raise EstimateError(
+            f"a feasible table may have {MOST_CELLS:,} cells and half of this machine's memory; this one has {cells:,} "
+            f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, for method="consistent", or '
+            "for the likeliest table: dn.maximum_likelihood(reports, names)"
+        )
+
+
+def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
+    """Some proper table for which all equalities hold; if there is none, the first that does not fit is named."""
+    from scipy.optimize import nnls
+
+    sizes = np.maximum(np.abs(A).max(axis=1), 1e-300)
+
+    def closest(rows: int) -> tuple[Array, float]:
+        x, distance = nnls(A[:rows] / sizes[:rows, None], a[:rows] / sizes[:rows], maxiter=30 * A.shape[1])
+        return x, float(distance)
+
+    if len(a) == 1:
+        return np.full(A.shape[1], 1 / A.shape[1])
+    x, distance = closest(len(a))
+    if distance > EXACT:
+        rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT)
+        raise EstimateError(f"{equalities[rows - 2][0]}: there is no proper table for this, with what else is known")
+    return x

@@ -1,0 +1,183 @@
+"""Draws of proper tables: the normal law of the counts, cut to tables that can be (a flat prior over them).
+
+With the quadratic misfit n (t'Ht / 2 - b't) of `feasible`, draws of t are those of a normal law inside the simplex.
+They follow exact trajectories, parts of ellipses around the center of that law, which bounce off the walls t = 0
+(Pakman and Paninski's Hamiltonian sampler): no step size, and nothing is rejected.
+"""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, cos, pi, sin
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import EstimateError
+from deniable.inference.intervals import checked_level
+from deniable.inference.tensors import Array
+from deniable.text.progress import told
+
+Cells = npt.NDArray[np.bool_]
+
+CHAINS = 4
+FEWEST = 100  # draws
+MOST_CELLS = 300
+REACH = 12.0  # how far a trajectory goes at most, in walls that it meets: about five bounces for each cell
+CONVERGED = 1.05  # the split R-hat that draws must reach
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """Draws of a proper table of shares, (draws, cells), with the answers that each cell means."""
+
+    names: tuple[str, ...]
+    answers: tuple[tuple[Any, ...], ...]  # of each cell
+    draws: Array
+    convergence: float  # the largest split R-hat of a cell: 1 if chains cannot be told apart
+
+    @property
+    def mean(self) -> Array:
+        """The mean share of each cell."""
+        return np.asarray(self.draws.mean(axis=0))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Posterior of {' x '.join(self.names)}, {len(self.draws):,} draws, split R-hat {self.convergence:.3f}, "
+            "about the population>"
+        )
+
+    def table(self, *, level: float = 0.95) -> Any:
+        """Tidy rows: the features, proportion (the mean), and the shortest interval that holds this share of draws."""
+        low, high = shortest(self.draws, checked_level(level))
+        columns = {
+            name: pa.array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
+        }
+        return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
+
+
+def shortest(draws: Array, level: float) -> tuple[Array, Array]:
+    """The shortest interval that holds a share of the draws, for each column; from zero on, if it holds the least."""
+    rising = np.sort(draws, axis=0)
+    held = min(len(rising), max(2, ceil(level * len(rising))))
+    widths = rising[held - 1 :] - rising[: len(rising) - held + 1]
+    first = np.argmin(widths, axis=0)
+    columns = np.arange(draws.shape[1])
+    return np.where(first == 0, 0.0, rising[first, columns]), rising[first + held - 1, columns]
+
+
+def truncated_normal(
+    precision: Array, linear: Array, A: Array, a: Array, possible: Cells, draws: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    """Draws of t with density exp(-t'Pt / 2 + l't) over t >= 0 with A t = a, and their largest split R-hat.
+
+    Cells that are not `possible` are zero.
+    """
+    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < FEWEST:
+        raise EstimateError(f"draws must be a whole number, at least {FEWEST}; found {draws!r}")
+    if not isinstance(rng, np.random.Generator):
+        raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
+    if len(linear) > MOST_CELLS:
+        raise EstimateError(
+            f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}. Estimate fewer features"
+        )
+    A = A[:, possible]
+    inside = _interior(A, a)
+    center, spread = _unbounded(precision[np.ix_(possible, possible)], linear[possible], A, inside)
+    # A quarter turn forgets where it came from; where walls are much closer than that, crossing some of them does.
+    length = min(pi / 2, REACH / max(float(np.linalg.norm(spread, axis=1).sum()), 1e-300))
+    covariance = spread @ spread.T
+    each = ceil(draws / CHAINS)
+    chains = np.zeros((CHAINS, each, len(linear)))
+
+    def walk() -> Iterator[tuple[int, int]]:
+        for number, chain in enumerate(chains):
+            t = _towards_a_wall(inside, spread @ rng.standard_normal(spread.shape[1]), rng)
+            for step in range(-(each // 5), each):  # a fifth to forget the start
+                t = _trajectory(t, center, spread @ rng.standard_normal(spread.shape[1]), covariance, length)
+                if step >= 0:
+                    chain[step, possible] = t
+                yield number, step
+
+    for _ in told(walk(), lambda at: f"chain {at[0] + 1} of {CHAINS}, draw {max(at[1], 0)} of {each}"):
+        pass
+    return chains.reshape(-1, len(linear))[:draws], _split_r_hat(chains[:, :, possible])
+
+
+def _interior(A: Array, a: Array) -> Array:
+    """A table as far from zero as the equalities let it be."""
+    from scipy.optimize import linprog
+
+    cells = A.shape[1]
+    if len(a) == 1:
+        return np.full(cells, 1 / cells)
+    found = linprog(
+        [0.0] * cells + [-1.0], A_ub=np.column_stack([-np.eye(cells), np.ones(cells)]), b_ub=np.zeros(cells),
+        A_eq=np.column_stack([A, np.zeros(len(a))]), b_eq=a, bounds=[(0, None)] * cells + [(None, None)],
+    )  # fmt: skip
+    if found.status != 0 or -found.fun < 1e-6:
+        raise EstimateError("what is known leaves no room, or hardly any, to draw proper tables from")
+    return np.asarray(found.x[:-1])
+
+
+def _unbounded(precision: Array, linear: Array, A: Array, inside: Array) -> tuple[Array, Array]:
+    """The normal law without walls: its center, and a matrix that makes it from standard normal numbers."""
+    from scipy.linalg import null_space, solve_triangular
+
+    basis = null_space(A)
+    root = np.linalg.cholesky(basis.T @ precision @ basis)
+    spread = solve_triangular(root, basis.T, lower=True).T
+    return inside + spread @ (spread.T @ (linear - precision @ inside)), spread
+
+
+def _towards_a_wall(inside: Array, direction: Array, rng: np.random.Generator) -> Array:
+    """A point between the middle and a wall: chains that start apart tell whether they have met."""
+    falling = direction < 0
+    if not falling.any():
+        return inside
+    reach = float((inside[falling] / -direction[falling]).min())
+    return np.asarray(inside + 0.9 * rng.random() * reach * direction)
+
+
+def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, length: float) -> Array:
+    """Along center + (t - center) cos + velocity sin, bouncing off the walls t = 0, for a part of a turn."""
+    last = -1
+    while True:
+        away = t - center
+        radius = np.hypot(velocity, away)
+        meets = radius > np.abs(center)
+        swing = np.arccos(np.where(meets, -center / np.where(meets, radius, 1), 1.0))
+        times = np.where(
+            meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf
+        )  # when it falls through zero
+        if last >= 0 and (times[last] < 1e-9 or times[last] > 2 * pi - 1e-9):
+            times[last] = np.inf  # the wall it has just left
+        first = int(np.argmin(times)) if len(times) else 0
+        time = min(float(times[first]), length) if len(times) else length
+        t, velocity = center + away * cos(time) + velocity * sin(time), velocity * cos(time) - away * sin(time)
+        length -= time
+        if length <= 0:
+            return np.maximum(t, 0)
+        velocity = velocity - 2 * velocity[first] / covariance[first, first] * covariance[first]
+        last = first
+
+
+def _split_r_hat(chains: Array) -> float:
+    """The largest ratio of the spread of all draws to that within half chains (Gelman and others)."""
+    half = chains.shape[1] // 2
+    parts = np.concatenate([chains[:, :half], chains[:, half : 2 * half]])
+    within = parts.var(axis=1, ddof=1).mean(axis=0)
+    between = parts.mean(axis=1).var(axis=0, ddof=1)
+    moving = within > 0
+    return float(np.sqrt(1 - 1 / half + between[moving] / within[moving]).max()) if moving.any() else 1.0
+
+
+def check_convergence(convergence: float) -> None:
+    """Warn if chains can be told apart."""
+    if convergence > CONVERGED:
+        warnings.warn(
+            f"the draws have not mixed: split R-hat {convergence:.3f}, where {CONVERGED} is wanted; ask for more draws",
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""Numbers and their uncertainty. Nothing here knows a feature by its name."""

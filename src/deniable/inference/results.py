@@ -1,0 +1,156 @@
+"""Answers: a value with its standard error, its interval, and whether there are enough reports for it."""
+
+from dataclasses import dataclass
+from math import inf, isnan, nan, sqrt
+
+from deniable.inference.association import StrengthLaw
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.intervals import OneColumn, checked_level, limits
+from deniable.inference.ratio_distribution import RatioLaw
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
+
+    `enough` says whether there are enough reports for the interval to be trusted, by the rule in `intervals`.
+    """
+
+    count: float
+    n: int
+    found: Cumulants  # of the estimate that the interval is about; `count` may be that of a proper table
+    enough: bool
+    law: OneColumn | None = None  # the exact one, where there is
+    cut: bool = False  # whether the interval is cut to what a proportion can be, the value itself included
+    open: float = nan  # the variance of the count about the population, if all answers were given openly
+    subject: str = "respondents"
+
+    @property
+    def effective_n(self) -> float:
+        """It is as precise as so many answers given openly."""
+        return effective_n(self.n, self.open, self.variance, self.subject)
+
+    @property
+    def value(self) -> float:
+        """The proportion."""
+        return self.count / self.n
+
+    @property
+    def variance(self) -> float:
+        """The estimated variance of the count: negative, now and then, where there are not enough reports."""
+        return float(self.found.variance)
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of the proportion; nan where the estimated variance is negative."""
+        return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
+        level = checked_level(level)
+        ends = self.law.limits(level) if self.law else limits(self.found, level)
+        low, high = (float(end) / self.n if self.enough else float("nan") for end in ends)
+        if self.cut and self.enough:  # no shorter than to hold the value itself
+            low, high = min(max(low, 0.0), self.value), max(min(high, 1.0), self.value)
+        return low, high
+
+    def __str__(self) -> str:
+        if not self.enough:
+            return f"{self.value:.4f} (not enough reports for this question)"
+        low, high = self.confidence_interval()
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
+
+    def __repr__(self) -> str:
+        return f"<Answer {self}>"
+
+
+def effective_n(n: int, open_variance: float, variance: float, subject: str) -> float:
+    """How many open answers are as precise about the population; nan where that cannot be said.
+
+    About n respondents the sampling is added first: then it is how many of them, drawn at random, would have to answer.
+    """
+    whole = variance if subject == "population" else variance + open_variance
+    return n * open_variance / whole if open_variance > 0 and whole > 0 else nan
+
+
+@dataclass(frozen=True, repr=False)
+class JointAnswer:
+    """The answer to a question that is not linear: its value, standard error, interval and law.
+
+    `subject` is whom it is about, and `effective_n` says that it is as precise as so many answers given openly.
+    """
+
+    name: str
+    value: float
+    distribution: RatioLaw | StrengthLaw
+    enough: bool
+    subject: str
+    effective_n: float
+    least: float = -inf  # what it can be, for proper tables; others are not cut
+    most: float = inf
+
+    @property
+    def stderr(self) -> float:
+        """The standard error, by the delta method; nan where there is none."""
+        return float(self.distribution.stderr)
+
+    @property
+    def how(self) -> str:
+        """What the interval rests on: "Fieller", the "delta method", or a "noncentral chi-square"."""
+        return self.distribution.how
+
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """What holds the true value at this level of confidence; nan if there are not enough reports."""
+        level = checked_level(level)
+        if not self.enough:
+            return nan, nan
+        low, high = (float(self.distribution.ppf(0.5 + side * level / 2)) for side in (-1, 1))
+        return min(max(low, self.least), self.value), max(min(high, self.most), self.value)
+
+    def __str__(self) -> str:
+        low, high = self.confidence_interval()
+        if isnan(low) or isnan(high):
+            return f"{self.value:.4f} (not enough reports for this question)"
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how})"
+
+    def __repr__(self) -> str:
+        return f"<{self.name} {self}, about the {self.subject}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Association:
+    """How strongly two features go together: Cramer's V, from 0 to 1, and mutual information, in nats."""
+
+    cramers_v: JointAnswer
+    mutual_information: JointAnswer
+
+    def __repr__(self) -> str:
+        return f"<Cramer's V {self.cramers_v}; mutual information {self.mutual_information}>"
+
+
+@dataclass(frozen=True, repr=False)
+class Independence:
+    """A test of independence, about the population: Wald's statistic, chi-square if the features are independent.
+
+    Where there are not enough reports for the test, `enough` is false and `p_value` is nan.
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+    subject = "population"
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for this test."""
+        return not isnan(self.p_value)
+
+    def __str__(self) -> str:
+        freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)} of freedom"
+        if not self.enough:
+            return "not enough reports for this question"
+        return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
+
+    def __repr__(self) -> str:
+        return f"<test of independence: {self}>"

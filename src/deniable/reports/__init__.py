@@ -1,0 +1,1 @@
+"""Randomized answers of many respondents: made from records, kept in Parquet, read again."""

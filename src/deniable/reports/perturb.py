@@ -1,0 +1,71 @@
+"""Randomizing many answers at once: codes and draws in, arrays out. Bare functions that know no names.
+
+They do what the client does, in the client's order for each record: the k-th draw of every record that needs one is
+taken together. So the same draws give the same report.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.client import COEFFICIENTS, PRIME, SCALE
+from deniable.reports.randomness import Draws
+
+Codes = npt.NDArray[np.int16]
+Planes = npt.NDArray[np.uint8]
+Seeds = npt.NDArray[np.uint32]
+
+BLOCK = 1 << 16  # records at a time, so that the work stays in the cache; a multiple of 8
+
+
+def bit_planes(codes: Codes, columns: range, p: int, q: int, draws: Draws) -> Planes:
+    """One row of bits per column, packed with the first record lowest: 1 if draw < q where true, draw < p elsewhere."""
+    planes = np.zeros((len(columns), (len(codes) + 7) // 8), np.uint8)
+    low, high = np.uint16(p), np.uint16(q)
+    for start in range(0, len(codes), BLOCK):
+        block = codes[start : start + BLOCK]
+        here = slice(start // 8, (start + len(block) + 7) // 8)
+        for plane, column in zip(planes, columns, strict=True):
+            draw = draws(len(block))
+            bits = draw < high  # as if every answer were this value
+            bits &= block == column
+            bits |= draw < low  # p < q, so this adds nothing where it is
+            plane[here] = np.packbits(bits, bitorder="little")
+    return planes
+
+
+def keep_or_uniform(codes: Codes, keep: int, outcomes: int, draws: Draws) -> Codes:
+    """The code itself if the coin is below `keep`, else a uniform one, which is drawn in any case."""
+    coin = draws(len(codes)) < keep
+    return np.where(coin, codes, _uniform(len(codes), outcomes, draws))
+
+
+def _uniform(count: int, outcomes: int, draws: Draws) -> Codes:
+    share = np.uint16(SCALE // outcomes)
+    codes = draws(count) // share
+    while len(again := np.flatnonzero(codes >= outcomes)):
+        codes[again] = draws(len(again)) // share
+    return codes.view(np.int16)
+
+
+def seeds(count: int, draws: Draws) -> Seeds:
+    """The coefficients of one hash per record, shape (count, 4), uniform below the prime."""
+    seed = np.empty((count, COEFFICIENTS), np.uint32)
+    for column in seed.T:
+        column[:] = draws(2 * count).view("<u4") & PRIME
+        while len(again := np.flatnonzero(column == PRIME)):
+            column[again] = draws(2 * len(again)).view("<u4") & PRIME
+    return seed
+
+
+def bucket(seed: Seeds, codes: npt.NDArray[np.integer], buckets: int) -> Codes:
+    """The bucket each record's hash, c0 + c1 x + c2 x^2 + c3 x^3 modulo the prime, gives its code x."""
+    x = codes.astype(np.uint64)
+    h = seed[:, -1].astype(np.uint64)
+    for c in seed.T[-2::-1]:
+        h = _modulo_prime(h * x + c)
+    return (h * np.uint64(buckets) // np.uint64(PRIME)).astype(np.int16)
+
+
+def _modulo_prime(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    folded = (number & np.uint64(PRIME)) + (number >> np.uint64(31))  # 2^31 = 1 modulo 2^31 - 1
+    return np.where(folded >= PRIME, folded - np.uint64(PRIME), folded)

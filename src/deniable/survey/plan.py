@@ -1,0 +1,195 @@
+"""What is asked and how each answer is randomized, with its exact privacy budget.
+
+A plan travels with everything made from it. Its JSON holds integers and text only where it carries meaning, and its
+fingerprint, the SHA-256 of that meaning, changes with any of it.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from deniable import client
+from deniable.errors import PlanError, SchemaError
+from deniable.files import replacing
+from deniable.survey.protocols.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, positive
+from deniable.survey.schema import Feature, Schema, feature_from_json
+from deniable.text.tables import ALARM, DIM, aligned, paint
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Plan:
+    """A schema with one protocol per feature.
+
+    `Plan(schema, epsilon=2.0)` splits the budget evenly over the questions and picks the best protocol for each;
+    `Plan(schema, {name: protocol, ...})` takes yours. With both, what your protocols spend comes off the budget
+    first. A name may be a group of flags: then each of its flags gets the protocol.
+    """
+
+    schema: Schema
+    protocols: tuple[Protocol, ...]
+
+    def __init__(
+        self,
+        schema: Schema,
+        protocols: Mapping[str, Protocol] | None = None,
+        *,
+        epsilon: Epsilon | None = None,
+    ) -> None:
+        if not isinstance(schema, Schema):
+            raise PlanError(f"a plan is made for a Schema; found {schema!r}")
+        if not isinstance(protocols, Mapping | None):
+            raise PlanError(f"protocols are a mapping from names; found {protocols!r}. For a budget, say epsilon=...")
+        given = _expand(schema, protocols or {})
+        open_questions = [fs for fs in schema.questions.values() if any(f.name not in given for f in fs)]
+        if open_questions:
+            given |= _split(open_questions, given, epsilon)
+        elif epsilon is not None:
+            raise PlanError("every feature has its protocol already; leave epsilon out")
+        self.__dict__.update(schema=schema, protocols=tuple(given[name] for name in schema.names))
+
+    @cached_property
+    def epsilon(self) -> float:
+        """What a respondent who answers everything spends: the exact sum, rounded up in its last digit."""
+        return client.log_up(protocol.ratio for protocol in self.protocols)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of what this plan means, in hexadecimal."""
+        return client.fingerprint(self._meaning())
+
+    def __getitem__(self, name: str) -> Protocol:
+        return self.protocols[self.schema.index(name)]
+
+    def __iter__(self) -> Iterator[tuple[Feature, Protocol]]:
+        """Feature and protocol, in order."""
+        return iter(zip(self.schema, self.protocols, strict=True))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.schema
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def __repr__(self) -> str:
+        return f"<Plan of {len(self.schema)} features, epsilon {self.epsilon:.6g}, {self.fingerprint[:12]}>"
+
+    def _meaning(self) -> dict[str, Any]:
+        features = [
+            feature.to_json() | {"protocol": {"name": protocol.name, **protocol.integers}} for feature, protocol in self
+        ]
+        return {"version": client.VERSION, "features": features}
+
+    def to_json(self) -> str:
+        """The plan as JSON text: what a device needs, and what `save` writes."""
+        document = self._meaning() | {"epsilon": self.epsilon, "fingerprint": self.fingerprint}
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Plan":
+        """Read a plan from JSON, and refuse one that is inconsistent or was changed."""
+        document = client.read(text)
+        tables = [dict(table) for table in document["features"]]
+        protocols = [table.pop("protocol") for table in tables]
+        try:
+            schema = Schema(feature_from_json(table) for table in tables)
+        except SchemaError as error:
+            raise PlanError(f"the plan's schema cannot be used: {error}") from None
+        bound = {
+            feature.name: PROTOCOLS[table["name"]].from_integers(
+                {key: table[key] for key in table if key != "name"}, feature
+            )
+            for feature, table in zip(schema, protocols, strict=True)
+        }
+        return cls(schema, bound)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a JSON file, whole or not at all."""
+        with replacing(path) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Plan":
+        """Read a plan from a JSON file."""
+        try:
+            return cls.from_json(Path(path).read_bytes())
+        except OSError as error:
+            raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
+        except PlanError as error:
+            survey = "; if it is a survey, `deniable plan` makes a plan of it" if Path(path).suffix == ".toml" else ""
+            raise PlanError(f"{path}: {error}{survey}") from None
+
+
+def describe(plan: Plan, *, colour: bool = False) -> str:
+    """The plan as a small table that a privacy officer can read."""
+    head = ("feature", "answers", "protocol", "epsilon", "true one marked", "any other marked")
+    rows = []
+    for feature, protocol in plan:
+        answers = "true/false" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
+        if isinstance(protocol, Public):
+            rows.append((feature.name, answers, "PUBLIC", "none", "always", "never"))
+        else:
+            shown = (f"{rounded_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
+            rows.append((feature.name, answers, protocol.name, *shown))
+    lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
+    public = [feature.name for feature, protocol in plan if isinstance(protocol, Public)]
+    if len(public) < len(plan.schema):
+        lines += [
+            "",
+            f"Total epsilon {rounded_up(plan.epsilon):.4f}: one whole report changes nobody's odds of having given",
+            f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
+        ]
+    if public:
+        lines += ["", paint(f"NOT PROTECTED, shown as they are: {', '.join(public)}.", ALARM, colour=colour)]
+    return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
+
+
+def rounded_up(number: float, grid: int = 10_000) -> float:
+    """Round up, so that no printed digit understates the loss of privacy."""
+    return math.ceil(number * grid) / grid
+
+
+def _odds(epsilon: float) -> str:
+    return f"{rounded_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{rounded_up(epsilon):.4f}"
+
+
+def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:
+    """Bound protocols by feature name, groups of flags taken apart."""
+    bound: dict[str, Protocol] = {}
+    for name, protocol in protocols.items():
+        if not isinstance(protocol, Protocol):
+            raise PlanError(f"{name!r} needs a protocol such as GRR(epsilon=1.0); found {protocol!r}")
+        features = schema.questions.get(name) or (schema[name],)
+        for feature in features:
+            if feature.name in bound:
+                raise PlanError(f"{feature.name!r} is given two protocols, by its own name and by its question's")
+            bound[feature.name] = protocol.bind(feature)
+    return bound
+
+
+def _split(
+    questions: list[tuple[Feature, ...]], given: Mapping[str, Protocol], epsilon: Epsilon | None
+) -> dict[str, Protocol]:
+    """The best protocols for the features without one: each question an equal share of what is left, then each flag."""
+    names = [feature.name for features in questions for feature in features if feature.name not in given]
+    if epsilon is None:
+        raise PlanError(
+            f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total: epsilon, or --epsilon"
+        )
+    left = positive(epsilon) - Fraction(client.log_up(p.ratio for p in given.values()))
+    if left <= 0:
+        raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")
+    share = left / len(questions)
+    chosen: dict[str, Protocol] = {}
+    for features in questions:
+        without = [feature for feature in features if feature.name not in given]
+        for feature in without:
+            try:
+                chosen[feature.name] = best(feature, share / len(without))
+            except PlanError as error:
+                raise PlanError(f"feature {feature.name!r}: {error}") from None
+    return chosen

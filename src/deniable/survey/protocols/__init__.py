@@ -1,0 +1,1 @@
+"""The protocols, one file for each: how one answer is randomized, and what evidence a report gives."""

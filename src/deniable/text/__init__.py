@@ -1,0 +1,1 @@
+"""Text as people see it: its width, tables in a terminal, and progress of long work."""

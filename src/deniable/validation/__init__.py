@@ -1,0 +1,1 @@
+"""The paper's figures and claims, simulated anew, and the coverage of every interval."""

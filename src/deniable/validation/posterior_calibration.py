@@ -1,0 +1,97 @@
+"""Simulation-based calibration of the posterior draws of proper tables.
+
+Truths are drawn from the flat prior over tables, surveys from the truths, and proper tables from the posterior given
+each survey. If the posterior is right, the rank of the true share among its draws is uniform.
+"""
+
+import csv
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable import simulate
+from deniable.estimates.estimate import estimate
+from deniable.files import replacing
+from deniable.survey.plan import Plan
+from deniable.survey.protocols.protocols import GRR, RandomizedResponse
+from deniable.survey.schema import Choice, Flag, Schema
+from deniable.text.progress import told
+from deniable.validation import paper_figures
+
+SCHEMA = Schema([Flag("a"), Choice("b", ["x", "y", "z"])])
+PLAN = Plan(SCHEMA, {"a": RandomizedResponse(epsilon=2.0), "b": GRR(epsilon=2.0)})
+RESPONDENTS = 2_000
+DRAWS = 1_000
+BINS = 10
+TRUTHS, QUICK = 1_000, 200
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """For each truth and cell, the share of the posterior's draws that are below the true one."""
+
+    below: npt.NDArray[np.float64]  # (truths, cells)
+
+    @property
+    def histogram(self) -> npt.NDArray[np.int64]:
+        """How many truths fall in each tenth, for each cell: (cells, bins)."""
+        places = np.minimum((self.below * BINS).astype(np.int64), BINS - 1)
+        return np.array([np.bincount(column, minlength=BINS) for column in places.T])
+
+    @property
+    def p_values(self) -> npt.NDArray[np.float64]:
+        """Of a chi-square test of uniform ranks, for each cell."""
+        from scipy.special import chdtrc
+
+        expected = len(self.below) / BINS
+        return np.asarray(chdtrc(BINS - 1, ((self.histogram - expected) ** 2 / expected).sum(axis=1)))
+
+
+def ranks(truths: int, rng: np.random.Generator, *, respondents: int = RESPONDENTS) -> Ranks:
+    """Those of so many truths, drawn from the flat prior."""
+    levels = [feature.levels for feature in SCHEMA]
+    below = []
+    for _ in told(range(truths), lambda k: f"calibrating draws, {k:,} of {truths:,}"):
+        shares = rng.dirichlet(np.ones(int(np.prod(levels))))
+        truth = simulate.truth(SCHEMA, shares.reshape(levels))
+        counts = simulate.counts(truth, PLAN, rng, n=respondents)
+        est = estimate(counts, list(SCHEMA.names), method="feasible").about("population")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # chains that have not mixed would show in the ranks
+            draws = est.posterior(draws=DRAWS, rng=rng).draws
+        below.append((draws.reshape(DRAWS, -1) < shares).mean(axis=0))
+    return Ranks(np.array(below))
+
+
+def draw(found: Ranks, folder: Path) -> None:
+    """Figure 6, and its numbers."""
+    import matplotlib.pyplot as plt
+
+    with replacing(folder / "figure-6.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["cell", "p_value", *(f"tenth {k + 1}" for k in range(BINS))])
+        for cell, (p, line) in enumerate(zip(found.p_values, found.histogram, strict=True)):
+            writer.writerow([cell, p, *line])
+    expected = len(found.below) / BINS
+    figure, axes = plt.subplots(2, 3, figsize=(10, 5), layout="constrained", sharey=True)
+    for cell, axis in enumerate(axes.flat):
+        axis.bar(range(BINS), found.histogram[cell], color="0.7")
+        axis.axhspan(expected - 3.29 * np.sqrt(expected), expected + 3.29 * np.sqrt(expected), color="0.9", zorder=0)
+        axis.set_title(f"cell {cell}, p = {found.p_values[cell]:.2g}", fontsize=9)
+    figure.suptitle(
+        f"Ranks of the truth among posterior draws, {len(found.below):,} truths from the flat prior; even, if right",
+        fontsize=10,
+    )
+    paper_figures.save(figure, folder / "figure-6.png")
+
+
+def verdict(found: Ranks) -> str:
+    """Whether ranks are uniform."""
+    least = float(min(1.0, found.p_values.min() * len(found.p_values)))
+    says = "calibrated" if least > 0.001 else "NOT CALIBRATED"
+    return (
+        f"  figure 6: draws of proper tables are {says}: ranks of the truth are uniform, p = {least:.2g} for all cells"
+    )

@@ -1,0 +1,45 @@
+"""All of the validation in one run: the paper's figures and claims, and what goes beyond them, into one folder."""
+
+from pathlib import Path
+
+import numpy as np
+
+from deniable import __version__
+from deniable.files import replacing
+from deniable.validation import interval_coverage, paper_claims, paper_figures, posterior_calibration, skewness
+
+
+def run(output: str | Path, *, quick: bool) -> str:
+    """Draw all figures, write the numbers behind them, and return a verdict of one screen; all lines in verdict.txt."""
+    folder = paper_figures.prepared(output)
+    grid_path = folder / ("coverage-quick.csv" if quick else "coverage.csv")
+    interval_coverage.check(grid_path)
+    many = paper_figures.simulated(quick=quick)
+    found = [point for one in many for point in paper_figures.points(one)]
+    paper_figures.figures(found, many, folder)
+    paper_claims.draw(folder)
+    tails = [each for one in many if one.n in skewness.SIZES for each in skewness.tails(one)]
+    skewness.draw(tails, folder)
+    ranks = posterior_calibration.ranks(
+        posterior_calibration.QUICK if quick else posterior_calibration.TRUTHS, np.random.default_rng(1)
+    )
+    posterior_calibration.draw(ranks, folder)
+    grid = interval_coverage.measured(grid_path, quick=quick)
+    interval_coverage.draw(grid, folder)
+    screen = "\n".join(
+        [
+            f"deniable {__version__}: {paper_figures.QUICK if quick else paper_figures.RUNS:,} surveys of each size",
+            paper_figures.largest(found),
+            "What the paper says in words (section 4):",
+            *map(str, paper_claims.claims(found, many)),
+            "Beyond the paper:",
+            skewness.verdict(tails),
+            posterior_calibration.verdict(ranks),
+            interval_coverage.summary(grid),
+        ]
+    )
+    with replacing(folder / "verdict.txt") as temporary:
+        temporary.write_text(
+            "\n\n".join([screen, paper_figures.verdict(found), interval_coverage.verdict(grid)]) + "\n", "utf-8"
+        )
+    return screen
