@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from tests.support.kernel_twins import COMPARISONS, planes
 
 import deniable as dn
-from benchmarks.comparisons import COMPARISONS, planes
 from benchmarks.harness import Row, medians, show
 from deniable.kernels import compiled as kernels
 from deniable.kernels import plain as twins

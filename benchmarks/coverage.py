@@ -19,8 +19,10 @@ import numpy as np
 
 import deniable as dn
 from deniable.estimates.respondents import Group, judge
-from deniable.inference.intervals import OneColumn, limits
-from deniable.inference.tensors import Axis, answer_rows, invert
+from deniable.inference.axis import Axis
+from deniable.inference.intervals import limits
+from deniable.inference.one_column import OneColumn
+from deniable.inference.tensors import answer_rows, invert
 from deniable.simulate import patterns, shown_patterns
 from deniable.validation.interval_coverage import shares_for as loosely
 

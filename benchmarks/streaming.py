@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import deniable as dn
-from deniable.reports.reports import write
+from deniable.reports.parquet import write
 
 REPORTS, PART = 50_000_000, 1_000_000
 LIMIT = 600  # megabytes

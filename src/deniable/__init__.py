@@ -15,7 +15,8 @@ _HOMES = {  # of each promised name
     "survey.schema": ("Flag", "Choice", "Flags", "Schema"),
     "survey.protocols.protocols": ("RandomizedResponse", "GRR", "UnaryEncoding", "LocalHashing", "Public"),
     "survey.plan": ("Plan",),
-    "reports.reports": ("Reports", "randomize"),
+    "reports.reports": ("Reports",),
+    "reports.randomize": ("randomize",),
     "counts.counts": ("Counts",),
     "counts.count": ("count",),
     "estimates.estimate": ("Estimate", "estimate"),
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     from deniable.estimates.estimate import Estimate as Estimate
     from deniable.estimates.estimate import estimate as estimate
     from deniable.estimates.likelihood import maximum_likelihood as maximum_likelihood
+    from deniable.reports.randomize import randomize as randomize
     from deniable.reports.reports import Reports as Reports
-    from deniable.reports.reports import randomize as randomize
     from deniable.survey.plan import Plan as Plan
     from deniable.survey.protocols.protocols import GRR as GRR
     from deniable.survey.protocols.protocols import LocalHashing as LocalHashing

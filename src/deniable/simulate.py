@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from deniable.counts.counts import Counts
 from deniable.errors import AnswerError
+from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
-from deniable.reports.reports import Reports, randomize_codes
+from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.protocols import LocalHashing, Protocol
 from deniable.survey.schema import Flag, Schema

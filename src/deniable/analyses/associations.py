@@ -18,9 +18,10 @@ from deniable.counts.counts import Counts, columns
 from deniable.errors import CountError, EstimateError
 from deniable.estimates.respondents import Group, at_independence, judge, testable
 from deniable.inference.association import full, strength, wald
+from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import checked_level
 from deniable.inference.ratios import CORRELATION
-from deniable.inference.tensors import Array, Axis, along, answer_rows, invert, sandwich
+from deniable.inference.tensors import along, answer_rows, invert, sandwich
 from deniable.text.progress import watched
 
 BATCH = 1 << 21  # numbers in the covariances of one batch

@@ -17,8 +17,9 @@ from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.respondents import SUBJECTS
+from deniable.inference.axis import Array
 from deniable.inference.intervals import checked_level
-from deniable.inference.tensors import Array, contract
+from deniable.inference.tensors import contract
 from deniable.survey.schema import SEPARATOR, Flag
 
 SAFELY = 5  # standard errors: the least eigenvalue of A must be so far above zero

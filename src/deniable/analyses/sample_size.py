@@ -18,7 +18,8 @@ from deniable.analyses.associations import answered, batches, pair_group
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondents import Group
-from deniable.inference.tensors import Array, along, answer_rows, margins
+from deniable.inference.axis import Array
+from deniable.inference.tensors import along, answer_rows, margins
 
 STEP = 1.04  # from one number of reports that is tried to the next
 STEPS = 293  # so many of them: up to 98,000 times the reports there are

@@ -195,7 +195,8 @@ def _demo(arguments: argparse.Namespace) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> None:
-    from deniable.survey.plan import Plan, describe
+    from deniable.survey.describe import describe
+    from deniable.survey.plan import Plan
     from deniable.survey.protocols.protocols import Public
     from deniable.survey.schema import Schema
     from deniable.text.tables import coloured
@@ -213,7 +214,7 @@ def _plan(arguments: argparse.Namespace) -> None:
 
 
 def _randomize(arguments: argparse.Namespace) -> None:
-    from deniable.reports.reports import write
+    from deniable.reports.parquet import write
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
@@ -225,7 +226,8 @@ def _randomize(arguments: argparse.Namespace) -> None:
 def _count(arguments: argparse.Namespace) -> None:
     import csv
 
-    from deniable.counts.count import count, find_files
+    from deniable.counts.count import count
+    from deniable.counts.sources import find_files
 
     try:
         tables = [next(csv.reader([table], skipinitialspace=True, strict=True)) for table in arguments.table or []]
@@ -286,7 +288,8 @@ def _report(arguments: argparse.Namespace) -> None:
 
 
 def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
-    from deniable.counts.count import count, find_files, plan_and_total
+    from deniable.counts.count import count
+    from deniable.counts.sources import find_files, plan_and_total
 
     files = find_files(reports)
     check_target(output, *files)
@@ -351,8 +354,8 @@ def _cell(name: str, value: Any) -> str:
 
 def _randomized_parts(path: Path, plan: "Plan") -> Iterator["Reports"]:
     """The file's records, randomized a part at a time so that memory does not grow with the file."""
+    from deniable.reports.randomize import randomize_part
     from deniable.reports.randomness import secure
-    from deniable.reports.reports import randomize_part
     from deniable.text.progress import watched
 
     rows = 0
@@ -410,7 +413,7 @@ def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
 
 
 def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
-    from deniable.reports.reports import PLAN_KEY, open_parquet
+    from deniable.reports.parquet import PLAN_KEY, open_parquet
 
     source = open_parquet(path)
     if PLAN_KEY in (source.schema_arrow.metadata or {}):

@@ -14,9 +14,11 @@ from deniable.counts.count import count
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.files import check_target
 from deniable.page.page import check_extra, write_page
+from deniable.reports.randomize import randomize_part
 from deniable.reports.randomness import secure
-from deniable.reports.reports import Reports, randomize_part
-from deniable.survey.plan import Plan, describe
+from deniable.reports.reports import Reports
+from deniable.survey.describe import describe
+from deniable.survey.plan import Plan
 from deniable.survey.privacy import in_one_sentence
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.progress import watched

@@ -3,46 +3,27 @@
 batches of what reports show -> evidence -> one accumulator per job and worker -> their sum
 """
 
-import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.counts.counts import Array, Counts, Names
-from deniable.counts.evidence import evidence, gather, plane_rows
+from deniable.counts.evidence import evidence, plane_rows
+from deniable.counts.sources import Batch, source
 from deniable.counts.tallies import MOST_ROWS, Job, Moments, PatternTable, check_memory, jobs_for
-from deniable.errors import CountError, PlanError, ReportError
 from deniable.kernels.bitplanes import new_planes, tools_for
 from deniable.reports.columns import layout
-from deniable.reports.reports import Reports, open_parquet, plan_of
+from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.protocols import LocalHashing
-from deniable.text.progress import watched
 
 BATCH_BITS = 1 << 26  # of a batch, as read and as evidence: 8 MiB
 BATCH_SECONDS = 5  # of numpy, a tenth of that compiled: so long a Ctrl-C may have to wait
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What some reports show of the features that are counted."""
-
-    reports: int
-    shown: dict[str, Any]
-
-    def __len__(self) -> int:
-        return self.reports
-
-
-# -- counting ---------------------------------------------------------------------------------------------------------
 
 
 def count(
@@ -56,7 +37,7 @@ def count(
     `reports` may be in memory, or Parquet files: a path, a glob such as "reports/*.parquet", a folder, or a list of
     these. Files are streamed; all must be of one plan.
     """
-    plan, total, batches = _source(reports)
+    plan, total, batches = source(reports)
     jobs = jobs_for(plan, names, order)
     planes = tuple(dict.fromkeys(name for job in jobs for name in job.planes))
     needed = tuple(dict.fromkeys(name for job in jobs for name in job.needed))
@@ -133,92 +114,3 @@ def _spread(
             return [future.result() for future in [pool.submit(worker) for _ in range(workers)]]
         finally:
             stopped.set()  # after Ctrl-C, too
-
-
-# -- where reports come from -------------------------------------------------------------------------------------------
-
-Batches = Callable[[Sequence[str], int], Iterator[Batch]]  # of these features, with so many rows
-
-
-def _source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan, int, Batches]:
-    """The plan, the number of reports, and how to get batches of them."""
-    if isinstance(reports, Reports):
-        return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows)
-    files = find_files(reports)
-    plan, total = plan_and_total(files)
-    return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
-
-
-def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch]:
-    for start in range(0, len(reports), rows):
-        part = reports.table.slice(start, rows)
-        yield Batch(len(part), gather(reports.plan, part, names, start))
-
-
-def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
-    """Batches from files, reading the columns that these features need."""
-    columns = dict(zip(plan.schema.names, layout(plan), strict=True))
-    wanted = [column.name for name in names for column in columns[name]]
-    for path in files:
-        source = open_parquet(path)
-        for name in wanted:
-            if (times := source.schema_arrow.names.count(name)) != 1:
-                what = "is missing from the reports" if not times else "stands twice in the reports"
-                raise ReportError(f"{path}: column {name!r} {what}")
-        first = 0
-        try:
-            for batch in source.iter_batches(rows, columns=wanted):
-                yield Batch(len(batch), gather(plan, pa.Table.from_batches([batch]), names, first))
-                first += len(batch)
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
-        except ReportError as error:
-            raise ReportError(f"{path}: {error}") from None
-
-
-def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The Parquet files that a path, a glob (`**` for any depth), a folder or a list of these means, each once."""
-    if not isinstance(source, str | Path | list | tuple) or (
-        isinstance(source, list | tuple) and not all(isinstance(one, str | Path) for one in source)
-    ):
-        raise ReportError(f"count takes Reports, or a path, a glob, a folder or a list of these; found {source!r}")
-    found: list[Path] = []
-    for one in [source] if isinstance(source, str | Path) else source:
-        path = Path(one)
-        if path.is_file():
-            matches = [path]
-        elif path.is_dir():
-            matches = [file for file in sorted(path.glob("*.parquet")) if not file.name.startswith(".")]
-        else:
-            matches = sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
-        if not matches:
-            where = "no Parquet files in this folder" if path.is_dir() else "no such file"
-            raise ReportError(f"{one}: {where}")
-        found += matches
-    resolved = [path.resolve() for path in found]
-    if len(set(resolved)) < len(resolved):
-        twice = next(path for path in found if resolved.count(path.resolve()) > 1)
-        raise ReportError(f"{twice} is given more than once, and its reports would count as often")
-    return found
-
-
-def plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
-    """The one plan of all files, and how many reports they hold."""
-    first: Plan | None = None
-    total = 0
-    for path in files:
-        source = open_parquet(path)
-        total += source.metadata.num_rows
-        try:
-            plan = plan_of(source)
-        except (ReportError, PlanError) as error:
-            raise ReportError(f"{path}: {error}") from None
-        if first is not None and plan != first:
-            raise CountError(
-                f"{path} is of another plan than {files[0]}: {plan.fingerprint}, not {first.fingerprint}; "
-                "count them apart"
-            )
-        first = plan
-    if first is None:
-        raise ReportError("no files to count")
-    return first, total

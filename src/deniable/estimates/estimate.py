@@ -40,23 +40,14 @@ from deniable.estimates.respondents import (
     testable,
 )
 from deniable.inference.association import full, strength, wald
+from deniable.inference.axis import Array, Axis
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.intervals import OneColumn, checked_level, limits
+from deniable.inference.intervals import checked_level, limits
+from deniable.inference.one_column import OneColumn
 from deniable.inference.ratio_distribution import RatioLaw
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question, settled
 from deniable.inference.results import Answer, Association, Independence, JointAnswer, effective_n
-from deniable.inference.tensors import (
-    Array,
-    Axis,
-    along,
-    answer_row,
-    answer_rows,
-    contract,
-    flat,
-    invert,
-    margins,
-    sandwich,
-)
+from deniable.inference.tensors import along, answer_row, answer_rows, contract, flat, invert, margins, sandwich
 from deniable.kernels.bitplanes import physical_memory
 from deniable.survey.schema import Choice, Feature
 

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.estimates.pattern_scores import score
 from deniable.estimates.quadratic import least
-from deniable.inference.tensors import Array, Axis, along, answer_rows, flat, margins, moment_matrix
+from deniable.inference.axis import Array, Axis
+from deniable.inference.tensors import along, answer_rows, flat, margins, moment_matrix
 from deniable.kernels.bitplanes import physical_memory
 from deniable.survey.protocols.protocols import Protocol
 

@@ -24,7 +24,8 @@ from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.likelihood_table import Grid, Tree, patterns_of
 from deniable.estimates.quadratic import least
 from deniable.estimates.respondents import DenseGroup, Group
-from deniable.inference.tensors import Array, along, flat, margins
+from deniable.inference.axis import Array
+from deniable.inference.tensors import along, flat, margins
 from deniable.kernels.bitplanes import tools_for
 from deniable.reports.reports import Reports
 from deniable.text.progress import told

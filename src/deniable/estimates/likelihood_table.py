@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.evidence import gather
-from deniable.inference.tensors import Array, along, as_matrix, flat
+from deniable.inference.axis import Array
+from deniable.inference.tensors import along, as_matrix, flat
 from deniable.kernels.bitplanes import tools_for
 from deniable.reports.perturb import bucket
 from deniable.reports.reports import Reports

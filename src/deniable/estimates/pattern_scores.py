@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.inference.tensors import Array
+from deniable.inference.axis import Array
 from deniable.survey.protocols.protocols import Protocol
 
 STEP = 0.25  # in the logarithm of s: the error of the sum falls as e^(-pi^2 / STEP)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
+from deniable.inference.axis import Array
 from deniable.inference.intervals import checked_level
-from deniable.inference.tensors import Array
 from deniable.text.progress import told
 
 Cells = npt.NDArray[np.bool_]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
-from deniable.inference.tensors import Array
+from deniable.inference.axis import Array
 
 MOST_ROUNDS = 10_000
 TOLERANCE = 1e-11  # of the gradient, in units of its own size

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.inference.axis import Array, Axis
 from deniable.inference.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
-from deniable.inference.intervals import AT_ESTIMATE, MOST_EXACT, OneColumn, trusted, within
+from deniable.inference.intervals import AT_ESTIMATE, trusted, within
+from deniable.inference.one_column import MOST_EXACT, OneColumn
 from deniable.inference.tensors import (
-    Array,
-    Axis,
     along,
     answer_rows,
     contract,

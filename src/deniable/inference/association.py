@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.inference.axis import Array
 from deniable.inference.ratios import STEADY
-from deniable.inference.tensors import Array
 
 HALVINGS = 60
 ROUNDING = 1e-14

@@ -19,7 +19,8 @@ from operator import mul
 
 import numpy as np
 
-from deniable.inference.tensors import Alike, Array, Axis, along, over_truth
+from deniable.inference.axis import Array, Axis, over_truth
+from deniable.inference.tensors import Alike, along
 
 MANY = 16  # answers, from which on it pays that their rows of weights are alike
 

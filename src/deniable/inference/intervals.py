@@ -13,15 +13,12 @@ The count of one evidence column has an exact law, Bin(t, q) + Bin(N - t, p) abo
 Bin(N, p + (q - p) pi) about a population; its mid-p intervals need no approximation, but steps that are small.
 """
 
-from dataclasses import dataclass
-from math import ceil, floor, sqrt
-
 import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
+from deniable.inference.axis import Array
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.tensors import Array
 
 SKEWNESS = 0.13  # most |gamma|, if all answers were independent and equally common
 LEANING = 0.13  # most |rho|
@@ -29,8 +26,6 @@ WOBBLE = 0.18  # most tau
 TAILS = 0.09  # most |delta|
 WITH_MARGINS = 1.5  # times as much may they be with the margins found,
 AT_ESTIMATE = 3  # and at the estimate itself
-STEPS = 5  # least standard deviation of a count in steps of one, all answers being as common; half at the estimate
-MOST_EXACT = 1_000_000  # reports: beyond them the normal interval takes over
 
 
 def checked_level(level: float) -> float:
@@ -73,102 +68,3 @@ def within(found: Cumulants, times: float) -> npt.NDArray[np.bool_]:
             & (np.abs(found.fourth) <= times * TAILS * variance**2)
         )
     return np.asarray((variance > 0) & near)
-
-
-@dataclass(frozen=True)
-class OneColumn:
-    """The exact law of one evidence column of a question with so many answers.
-
-    `c` of `n` reports show it, with probability q if it is true and p if not.
-    """
-
-    c: int
-    n: int
-    p: float
-    q: float
-    answers: int
-    population: bool
-
-    @property
-    def enough(self) -> bool:
-        """Whether steps of one are small, at the usual share of an answer and, half as strictly, at the estimate."""
-        usual, own = self._variance(self.n / self.answers), self._variance(self.estimate)
-        return (self.p == 0 and self.q == 1 and not self.population) or (usual >= STEPS**2 and 4 * own >= STEPS**2)
-
-    @property
-    def estimate(self) -> float:
-        """How many respondents it is true for, without bias."""
-        return (self.c - self.p * self.n) / (self.q - self.p)
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """The mid-p interval of how many respondents it is true for, or n times the population's share.
-
-        Where it ends at none or at all of the respondents, it goes on as the normal interval does: nothing is cut.
-        """
-        from scipy.special import ndtri
-
-        tail = (1 - level) / 2
-        if self.population:
-            low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
-            return low, high
-        first, last = self._first(tail), self._first(1 - tail) - 1
-        away = float(ndtri(1 - tail)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
-        low = first if first > 0 else min(0.0, self.estimate - away)
-        high = last if last < self.n else max(float(self.n), self.estimate + away)
-        if first > last:  # no number of respondents explains so few, or so many
-            low, high = self.estimate - away, self.estimate + away
-        return float(low), float(high)
-
-    def _variance(self, t: float) -> float:
-        """The variance of the count, if t respondents' answers are true, or that times the population's."""
-        t = min(max(t, 0.0), float(self.n))
-        if self.population:
-            rate = self.p + (self.q - self.p) * t / self.n
-            return self.n * rate * (1 - rate)
-        return t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
-
-    def _first(self, chance: float) -> int:
-        """The least t under which a larger count than c is likelier than this, or n + 1."""
-        from scipy.special import ndtri
-
-        # The normal law says where to look first.
-        guess = self.estimate + float(ndtri(chance)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
-        near = int(min(max(guess, 0.0), float(self.n)))
-        low, high, width = near, near, 2
-        while low > 0 and self._above(low) > chance:
-            low, width = max(0, low - width), 4 * width
-        while high <= self.n and not self._above(high) > chance:
-            high, width = min(self.n + 1, high + width), 4 * width
-        while low < high:
-            t = (low + high) // 2
-            low, high = (low, t) if self._above(t) > chance else (t + 1, high)
-        return low
-
-    def _above(self, t: int) -> float:
-        """P(C > c) + P(C = c) / 2 for t respondents."""
-        first_a, a = binomial(t, self.q)
-        first_b, b = binomial(self.n - t, self.p)
-        above = np.concatenate([[1.0], 1 - np.cumsum(b) + b / 2, [0.0]])  # of B, for counts before, in and after b
-        left = self.c - first_a - np.arange(len(a)) - first_b
-        return float(a @ above[np.clip(left, -1, len(b)) + 1])
-
-    def _rate(self, chance: float) -> float:
-        """The rate of showing the column under which a larger count than c has this chance."""
-        from scipy.special import bdtr, bdtrc
-
-        low, high = 0.0, 1.0
-        while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-15:
-            above = (bdtrc(self.c, self.n, middle) + 1 - (bdtr(self.c - 1, self.n, middle) if self.c else 0)) / 2
-            low, high = (low, middle) if above > chance else (middle, high)
-        return middle
-
-
-def binomial(n: int, p: float) -> tuple[int, Array]:
-    """Where Bin(n, p) can be found, and its probabilities there; what is left out is below 1e-15."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    mean = n * p
-    away = 9 * sqrt(mean * (1 - p)) + 12
-    k = np.arange(max(0, floor(mean - away)), min(n, ceil(mean + away)) + 1)
-    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
-    return int(k[0]), np.exp(logs)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.tensors import Array
+from deniable.inference.axis import Array
 
 ROUNDING = 1e-13
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.inference.axis import Array
 from deniable.inference.ratio_distribution import RatioLaw
-from deniable.inference.tensors import Array
 
 ROUNDING = 1e-12
 STEADY = 5  # standard errors: what is divided by must be so far above zero

@@ -5,7 +5,8 @@ from math import inf, isnan, nan, sqrt
 
 from deniable.inference.association import StrengthLaw
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.intervals import OneColumn, checked_level, limits
+from deniable.inference.intervals import checked_level, limits
+from deniable.inference.one_column import OneColumn
 from deniable.inference.ratio_distribution import RatioLaw
 
 

@@ -22,7 +22,8 @@ from deniable.inference.intervals import checked_level
 from deniable.page.blocks import Chart, Number, Table, Unanswered
 from deniable.page.pairs import TRIED, Pair, conditionals, in_words, missing_pairs, narrow, ranked, square
 from deniable.page.single_questions import short_name, singles
-from deniable.survey.plan import Plan, rounded_up
+from deniable.survey.describe import rounded_up
+from deniable.survey.plan import Plan
 from deniable.survey.privacy import BELIEF, Promise, in_one_sentence, of_question, of_report, public_names
 from deniable.survey.protocols.protocols import Public
 from deniable.survey.schema import Choice

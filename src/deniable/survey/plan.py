@@ -5,7 +5,6 @@ fingerprint, the SHA-256 of that meaning, changes with any of it.
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,9 +15,8 @@ from typing import Any
 from deniable import client
 from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
-from deniable.survey.protocols.protocols import PROTOCOLS, Epsilon, Protocol, Public, best, positive
+from deniable.survey.protocols.protocols import PROTOCOLS, Epsilon, Protocol, best, positive
 from deniable.survey.schema import Feature, Schema, feature_from_json
-from deniable.text.tables import ALARM, DIM, aligned, paint
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -73,6 +71,8 @@ class Plan:
         return name in self.schema
 
     def __str__(self) -> str:
+        from deniable.survey.describe import describe
+
         return describe(self)
 
     def __repr__(self) -> str:
@@ -122,39 +122,6 @@ class Plan:
         except PlanError as error:
             survey = "; if it is a survey, `deniable plan` makes a plan of it" if Path(path).suffix == ".toml" else ""
             raise PlanError(f"{path}: {error}{survey}") from None
-
-
-def describe(plan: Plan, *, colour: bool = False) -> str:
-    """The plan as a small table that a privacy officer can read."""
-    head = ("feature", "answers", "protocol", "epsilon", "true one marked", "any other marked")
-    rows = []
-    for feature, protocol in plan:
-        answers = "true/false" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
-        if isinstance(protocol, Public):
-            rows.append((feature.name, answers, "PUBLIC", "none", "always", "never"))
-        else:
-            shown = (f"{rounded_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
-            rows.append((feature.name, answers, protocol.name, *shown))
-    lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
-    public = [feature.name for feature, protocol in plan if isinstance(protocol, Public)]
-    if len(public) < len(plan.schema):
-        lines += [
-            "",
-            f"Total epsilon {rounded_up(plan.epsilon):.4f}: one whole report changes nobody's odds of having given",
-            f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
-        ]
-    if public:
-        lines += ["", paint(f"NOT PROTECTED, shown as they are: {', '.join(public)}.", ALARM, colour=colour)]
-    return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
-
-
-def rounded_up(number: float, grid: int = 10_000) -> float:
-    """Round up, so that no printed digit understates the loss of privacy."""
-    return math.ceil(number * grid) / grid
-
-
-def _odds(epsilon: float) -> str:
-    return f"{rounded_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{rounded_up(epsilon):.4f}"
 
 
 def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:

@@ -32,10 +32,11 @@ from deniable.errors import EstimateError
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.likelihood import maximum_likelihood
 from deniable.files import replacing
+from deniable.inference.axis import Array
 from deniable.inference.results import JointAnswer
-from deniable.inference.tensors import Array
+from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
-from deniable.reports.reports import Reports, randomize_codes
+from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.protocols import GRR, LocalHashing, RandomizedResponse, UnaryEncoding
 from deniable.survey.schema import Choice, Flag, Schema

@@ -15,7 +15,7 @@ import numpy as np
 
 from deniable.estimates.respondents import Group
 from deniable.files import replacing
-from deniable.inference.tensors import Array, Axis
+from deniable.inference.axis import Array, Axis
 from deniable.validation import paper_figures
 
 N = 100  # respondents of the conditional laws

@@ -20,8 +20,9 @@ from deniable import paper, simulate
 from deniable.errors import EstimateError
 from deniable.estimates.respondents import Group
 from deniable.files import replacing
-from deniable.inference.intervals import binomial
-from deniable.inference.tensors import Array, Axis, along
+from deniable.inference.axis import Array, Axis
+from deniable.inference.one_column import binomial
+from deniable.inference.tensors import along
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.protocols import RandomizedResponse
 from deniable.survey.schema import Flag, Schema

@@ -14,8 +14,8 @@ import numpy as np
 from deniable import paper
 from deniable.estimates.respondents import Group
 from deniable.files import replacing
+from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import limits
-from deniable.inference.tensors import Array, Axis
 from deniable.validation import paper_figures
 
 SIZES = (50, 100, 200, 500, 1_000)

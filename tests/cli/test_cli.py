@@ -1,0 +1,403 @@
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import deniable as dn
+from deniable.cli.cli import main
+from deniable.reports.randomness import seeded
+from deniable.text.progress import _line
+
+SURVEY = """
+[[features]]
+name = "smoker"
+[[features]]
+name = "age"
+values = ["young", "old"]
+[[features]]
+name = "income"
+edges = [0, 10, inf]
+"""
+CSV = "id,smoker,age,income\n1,true,old,3\n2,0,young,10\n3,False,old,1e9\n"
+
+
+@pytest.fixture
+def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.toml").write_text(SURVEY)
+    Path("answers.csv").write_text(CSV)
+    assert main(["plan", "survey.toml", "--epsilon", "6", "-o", "plan.json"]) == 0
+    assert "Total epsilon" in capsys.readouterr().err
+    return tmp_path
+
+
+@pytest.mark.usefixtures("survey")
+def test_from_survey_to_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["randomize", "plan.json", "answers.csv", "-o", "reports.parquet"]) == 0
+    assert capsys.readouterr() == ("", "3 reports written to reports.parquet.\n")
+    reports = dn.Reports.load("reports.parquet")
+    assert len(reports) == 3
+    assert reports.plan == dn.Plan.load("plan.json")
+    pd.read_csv("answers.csv").assign(smoker=[True, False, False]).to_parquet("answers.parquet")
+    assert main(["randomize", "plan.json", "answers.parquet", "-o", "again.parquet"]) == 0
+    assert len(dn.Reports.load("again.parquet")) == 3
+
+
+def test_plan_goes_to_stdout_unless_told(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert main(["plan", "survey.toml", "--epsilon", "6"]) == 0
+    out, err = capsys.readouterr()
+    assert out == (survey / "plan.json").read_text()
+    assert "Total epsilon" in err
+
+
+def test_public_columns_are_named_loudly(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(survey / "survey.toml"), "--epsilon", "1", "--public", "age", "-o", "p.json"]) == 0
+    assert "NOT PROTECTED, shown as they are: age." in capsys.readouterr().err
+    assert dn.Plan.load("p.json")["smoker"].epsilon == pytest.approx(0.5, abs=1e-3)
+
+
+FAILURES: dict[str, tuple[list[str], str]] = {
+    "a survey for a plan": (
+        ["randomize", "survey.toml", "answers.csv", "-o", "r.parquet"],
+        "survey.toml: the plan is not JSON.*if it is a survey, `deniable plan` makes a plan of it",
+    ),
+    "answers for reports": (
+        ["count", "answers.csv", "--order", "1", "-o", "c.npz"],
+        "answers.csv: cannot be read as Parquet.*answers become reports by `deniable randomize`",
+    ),
+    "no survey": (["plan", "none.toml", "--epsilon", "1"], "none.toml: cannot be read: No such file"),
+    "negative": (["plan", "survey.toml", "--epsilon", "-1"], "epsilon must be a positive number; found -1"),
+    "unknown public": (["plan", "survey.toml", "--epsilon", "1", "--public", "sex"], "no feature 'sex'"),
+    "no folder": (
+        ["plan", "survey.toml", "--epsilon", "1", "-o", "none/p.json"],
+        "none/p.json: cannot be written: there is",
+    ),
+    "no epsilon": (["plan", "survey.toml"], "no protocol for 'smoker', .*or give a total: epsilon, or --epsilon"),
+    "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
+    "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
+    "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
+    "a folder of answers": (["randomize", "plan.json", "folder.csv", "-o", "r.parquet"], "is a folder, not a file"),
+    "twice": (["randomize", "plan.json", "done.parquet", "-o", "r.parquet"], "reports, randomized already"),
+    "header alone": (["randomize", "plan.json", "header.csv", "-o", "r.parquet"], "'smoker' is missing; found 'x'"),
+    "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),
+    "nothing to count": (["count", "none*.parquet", "--order", "2", "-o", "c.npz"], r"none\*.parquet: no such file"),
+    "order too high": (["count", "done.parquet", "--order", "9", "-o", "c.npz"], "from 1 to .* 3; found 9"),
+    "counts over reports": (["count", ".", "--order", "1", "-o", "./done.parquet"], "would be written over"),
+    "counts nowhere": (["count", "done.parquet", "--order", "1", "-o", "none/c.npz"], "there is no folder"),
+    "table with a line": (["count", "done.parquet", "--table", "a\nb", "-o", "c.npz"], "--table takes names"),
+    "table with half a quote": (["count", "done.parquet", "--table", '"a', "-o", "c.npz"], "--table takes names"),
+    "no such table": (["count", "done.parquet", "--table", "smoker,sex", "-o", "c.npz"], "no feature 'sex'"),
+    "no plan": (["randomize", "none.json", "answers.csv", "-o", "r.parquet"], "none.json: cannot be read"),
+    "not a plan": (["randomize", "answers.csv", "answers.csv", "-o", "r.parquet"], "answers.csv: the plan is not JSON"),
+    "no answers": (["randomize", "plan.json", "none.csv", "-o", "r.parquet"], "none.csv: no such file"),
+    "unknown ending": (["randomize", "plan.json", "survey.toml", "-o", "r.parquet"], "a .csv or a .parquet file"),
+    "bad answer": (["randomize", "plan.json", "bad.csv", "-o", "r.parquet"], "bad.csv: row 1 .*column 'age': 'odd' is"),
+    "empty cell": (
+        ["randomize", "plan.json", "empty.csv", "-o", "r.parquet"],
+        r"row 1 .*column 'age' has no answer \(null\)",
+    ),
+    "column missing": (["randomize", "plan.json", "short.csv", "-o", "r.parquet"], "column 'income' is missing"),
+    "ragged": (
+        ["randomize", "plan.json", "ragged.csv", "-o", "r.parquet"],
+        "ragged.csv: a row has 2 cells where the header has 4$",
+    ),
+    "nothing in it": (
+        ["randomize", "plan.json", "void.csv", "-o", "r.parquet"],
+        "void.csv: column 'smoker' is missing; found none: the file is empty",
+    ),
+    "not parquet": (["randomize", "plan.json", "folder/bad.parquet", "-o", "r.parquet"], "bad.parquet: cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), FAILURES.values(), ids=FAILURES.keys())
+def test_bad_input_is_one_line_and_status_1(
+    arguments: list[str], message: str, survey: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.csv").write_text(CSV.replace("young", "odd"))
+    Path("empty.csv").write_text(CSV.replace("young", ""))
+    Path("short.csv").write_text("smoker,age\n1,old\n")
+    Path("ragged.csv").write_text(CSV + "1,2\n")
+    Path("void.csv").write_text("")
+    Path("folder").mkdir()
+    Path("folder/bad.parquet").write_text("not parquet")
+    Path("folder.csv").mkdir()
+    Path("header.csv").write_text("x\n")
+    Path("double.csv").write_text("smoker,age,age,income\n1,old,old,3\n")
+    plan = dn.Plan.load("plan.json")
+    dn.randomize({"smoker": [True], "age": ["old"], "income": [1]}, plan).save("done.parquet")
+    before = sorted(survey.iterdir())
+    capsys.readouterr()
+    assert main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("deniable: ")
+    assert re.search(message, err), err
+    assert sorted(survey.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", [[], ["count me"], ["plan"], ["plan", "s.toml", "--epsilon", "x"]])
+def test_bad_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2
+    assert "usage: deniable" in capsys.readouterr().err
+
+
+def test_stopped_by_hand_nothing_is_written(survey: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_arguments: Any, **_options: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deniable.reports.randomize.randomize_codes", stop)
+    before = sorted(survey.iterdir())
+    assert main(["randomize", "plan.json", "answers.csv", "-o", "r.parquet"]) == 130
+    assert sorted(survey.iterdir()) == before
+
+
+@pytest.mark.usefixtures("survey")
+def test_large_files_are_randomized_in_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows are counted on from part to part."""
+    rows = 700_000
+    with Path("big.csv").open("w") as file:
+        file.write("smoker,age,income\n" + "true,old,3.14159265358979\n" * rows)
+    assert main(["randomize", "plan.json", "big.csv", "-o", "r.parquet"]) == 0
+    assert len(dn.Reports.load("r.parquet")) == rows
+    with Path("big.csv").open("a") as file:
+        file.write("true,odd,3\n")
+    capsys.readouterr()
+    assert main(["randomize", "plan.json", "big.csv", "-o", "r.parquet"]) == 1
+    assert f"big.csv: row {rows} (counted from 0), column 'age': 'odd'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("survey")
+def test_count_and_what_it_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["randomize", "plan.json", "answers.csv", "-o", "reports.parquet"]) == 0
+    capsys.readouterr()
+    assert main(["count", "reports.parquet", "--order", "2", "-o", "c.npz"]) == 0
+    assert capsys.readouterr() == ("", "3 reports counted, written to c.npz.\n")
+    reports = dn.Reports.load("reports.parquet")
+    assert dn.Counts.load("c.npz") == dn.count(reports, order=2)
+    assert main(["count", "reports.parquet", "--table", "age, smoker", "--table", '"income"', "-o", "c.npz"]) == 0
+    assert dn.Counts.load("c.npz") == dn.count(reports, [["age", "smoker"], ["income"]])
+
+
+@pytest.mark.usefixtures("survey")
+def test_columns_that_nobody_asked_for_do_not_matter() -> None:
+    with Path("late.csv").open("w") as file:
+        file.write("smoker,age,income,note,note\n" + "true,old,3,1,1\n" * 1_200_000 + "true,old,3,hello,x\n")
+    assert main(["randomize", "plan.json", "late.csv", "-o", "r.parquet"]) == 0
+
+
+def test_stopped_by_a_signal_nothing_stays(survey: Path) -> None:
+    with Path("big.csv").open("w") as file:
+        file.write("smoker,age,income\n" + "true,old,3.14159265358979\n" * 3_000_000)
+    before = sorted(survey.iterdir())
+    command = [sys.executable, "-m", "deniable", "randomize", "plan.json", "big.csv", "-o", "r.parquet"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not [path for path in survey.iterdir() if path.suffix == ".part"]:
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.terminate()
+    assert "stopped; nothing was written" in running.communicate(timeout=30)[1]
+    assert running.returncode == 143
+    assert sorted(survey.iterdir()) == before
+
+
+def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
+    plan = dn.Plan.load("plan.json")
+    answers = {"smoker": [True] * 3, "age": ["old"] * 3, "income": [1] * 3}
+    dn.randomize(answers, plan).save("r.parquet")
+    code = "import deniable.text.progress as p; p.EVERY = 0; from deniable.cli.cli import main; "
+    code += "main('count r.parquet --order 2 -o c.npz'.split())"
+    read, write = pty.openpty()
+    subprocess.run([sys.executable, "-c", code], cwd=survey, stderr=write, check=True)
+    os.close(write)
+    assert re.search(r"3 reports counted, [\d,]+ per second, 0 s left", os.read(read, 10_000).decode())
+
+
+def test_the_time_left_is_what_is_left_at_this_speed() -> None:
+    assert _line("rows", 100, 2.0, 350) == "100 rows, 50 per second, 5 s left"
+    assert _line("rows", 100, 2.0, None) == "100 rows, 50 per second"
+
+
+def test_progress_is_for_terminals(survey: Path) -> None:
+    """On a terminal a line tells how far it is, and an error starts a line of its own; through a pipe, neither."""
+    Path("bad.csv").write_text(CSV.replace("young", "odd"))
+    for answers, told in (
+        ("answers.csv", "3 records randomized, .* per second"),
+        ("bad.csv", "deniable: bad.csv: row 1"),
+    ):
+        command = f"{sys.executable} -m deniable randomize plan.json {answers} -o r.parquet"
+        read, write = pty.openpty()
+        subprocess.run(command.split(), cwd=survey, stderr=write, check=False)
+        os.close(write)
+        seen = os.read(read, 10_000).decode()
+        assert re.search(rf"\r\x1b\[K{told}", seen), seen
+
+
+@pytest.mark.usefixtures("survey")
+def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    answers = {"smoker": rng.random(3000) < 0.4, "age": rng.choice(["young", "old"], 3000), "income": [1.0] * 3000}
+    counts = dn.count(dn.randomize(answers, dn.Plan.load("plan.json"), rng=rng), order=2)
+    counts.save("c.npz")
+    capsys.readouterr()
+    est = dn.estimate(counts, ["smoker", "age"])
+    assert main(["table", "c.npz", "smoker", "age", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.table().to_pylist()
+    assert main(["table", "c.npz", "smoker", "age", "--csv", "--population", "--method", "unbiased"]) == 0
+    read = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    other = dn.estimate(counts, ["smoker", "age"], method="unbiased").about("population").table().to_pandas()
+    pd.testing.assert_frame_equal(read, other, check_dtype=False)
+    assert main(["table", "c.npz", "smoker", "age"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["smoker", "age", "proportion", "stderr", "low", "high"]
+    young = est.cell(smoker=True, age="young")
+    numbers = [young.value, young.stderr, *young.confidence_interval()]
+    assert lines[3].split() == ["true", "young", *(f"{number:.4f}" for number in numbers)]
+    assert main(["table", "c.npz", "smoker", "age", "--level", "0.8", "--simultaneous", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.table(level=0.8, simultaneous=True).to_pylist()
+    assert main(["table", "c.npz", "smoker", "--level", "95"]) == 1
+    assert "a level of confidence is between 0 and 1, such as 0.95; found 95.0" in capsys.readouterr().err
+    few = dn.Counts(counts.plan, {("smoker", "age"): [[3, 3, 0], [3, 3, 0]]})
+    few.save("few.npz")
+    assert main(["table", "few.npz", "smoker", "age"]) == 0
+    assert capsys.readouterr().out.count("not enough reports") == 4
+    assert main(["table", "few.npz", "smoker", "age", "--json"]) == 0
+    assert [row["low"] for row in json.loads(capsys.readouterr().out)] == [None] * 4
+    assert main(["table", "c.npz", "smoker", "sex"]) == 1
+    assert "no feature 'sex'" in capsys.readouterr().err
+    assert main(["table", "none.npz", "smoker"]) == 1
+    assert "none.npz: cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("survey")
+def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    smoker = rng.random(3000) < 0.4
+    answers = {"smoker": smoker, "age": np.where(smoker, "young", "old"), "income": [1.0] * 3000}
+    counts = dn.count(dn.randomize(answers, dn.Plan.load("plan.json"), rng=rng), order=2)
+    counts.save("c.npz")
+    capsys.readouterr()
+    est = dn.estimate(counts, ["age", "smoker"])
+    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--json", "--level", "0.9"]) == 0
+    assert json.loads(capsys.readouterr().out) == est.conditional("smoker", given="age", level=0.9).to_pylist()
+    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--population"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["age", "smoker", "proportion", "stderr", "low", "high"]
+    rows = dn.associations(counts).to_pylist()
+    assert main(["associations", "c.npz", "--top", "1", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == [{name: None if cell != cell else cell for name, cell in rows[0].items()}]
+    assert "1 of 3 pairs; --top 0 shows all" in err
+    assert main(["associations", "c.npz", "--top", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[1].split()[:2] == ["smoker", "age"]
+    assert f"{rows[0]['p_value']:.2g}" in lines[1].split()
+    for command, words in (
+        (["conditional", "c.npz", "smoker", "--given", "smoker"], "conditional takes different features"),
+        (["conditional", "c.npz", "sex", "--given", "smoker"], "no feature 'sex'"),
+        (["associations", "c.npz", "--top", "-1"], "--top takes how many to show"),
+        (["associations", "none.npz"], "cannot be read"),
+    ):
+        assert main(command) == 1
+        assert words in capsys.readouterr().err
+
+
+def test_demo_runs_and_finds_the_truth(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("deniable.cli.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page
+    assert main(["demo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == f"Open {tmp_path / 'report.html'}"
+    assert "made up" in lines[0]
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "made-up" in page
+    assert "not enough reports" in page
+    assert 'id="given-1"' in page
+    rows = [line.split()[-4:] for line in lines if line.count("%") == 4]
+    assert len(rows) == 7
+    for truth, estimate, low, high in ([float(cell.rstrip("%")) for cell in row] for row in rows):
+        assert low < estimate < high
+        assert abs(estimate - truth) < 1.5 * (high - low)  # six standard errors
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "deniable", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_as_a_program() -> None:
+    assert run("--help").stdout.startswith("usage: deniable")
+    assert run("--version").stdout == f"deniable {dn.__version__}\n"
+    failed = run("plan", "none.toml", "--epsilon", "1")
+    assert (failed.returncode, failed.stdout) == (1, "")
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, deniable.cli.cli; deniable.cli.cli._parser(); print(json.dumps(sorted(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", "import json;" + code], capture_output=True, text=True, check=True)
+    assert not {"numpy", "pyarrow", "narwhals", "cryptography"} & set(json.loads(out.stdout))
+
+
+def test_a_reader_that_goes_away_is_no_error(survey: Path) -> None:
+    command = f"{sys.executable} -m deniable plan survey.toml --epsilon 1 | true"
+    done = subprocess.run(["sh", "-c", command], cwd=survey, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
+    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m deniable demo >&-"],
+        cwd=tmp_path, capture_output=True, env=plain, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_plans_are_utf_8_in_any_locale(survey: Path) -> None:
+    (survey / "odd.toml").write_text(SURVEY.replace("smoker", "größe 🎈"), encoding="utf-8")
+    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "deniable", "plan", "odd.toml", "--epsilon", "2"]
+    done = subprocess.run(command, cwd=survey, capture_output=True, env=plain, check=True)
+    assert dn.Plan.from_json(done.stdout).schema.names[0] == "größe 🎈"
+
+
+def test_every_public_name_resolves() -> None:
+    for name in dn.__all__:
+        assert getattr(dn, name).__name__.removeprefix("deniable.") == name
+        assert name in dir(dn)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = dn.nothing
+
+
+def test_long_climbs_tell_how_far_they_are() -> None:
+    """On a terminal alone, and nothing is left of it."""
+    read, write = os.openpty()
+    code = """
+import time
+from deniable.text import progress
+progress.EVERY = 0
+print(list(progress.told(range(3), lambda k: f"step {k}")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write, check=True, text=True)
+    assert done.stdout == "[0, 1, 2]\n"
+    printed = os.read(read, 10_000).decode()
+    assert "step 0" in printed
+    assert "step 2" in printed
+    assert printed.endswith("\r\033[K")
+    quiet = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert quiet.stderr == ""

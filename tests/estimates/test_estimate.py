@@ -1,0 +1,551 @@
+"""Estimates against enumeration in exact fractions, worked formulas of the paper, and simulation with a control."""
+
+import warnings
+from fractions import Fraction
+from functools import reduce
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.inference.axis import Axis
+from deniable.survey.protocols.protocols import Protocol
+from tests.support.channels import evidence_channel
+from tests.support.situations import values
+
+
+def tiny(kind: str) -> tuple[dn.Plan, list[tuple[int, ...]]]:
+    """A plan and the true codes of a few respondents, small enough to enumerate every joint outcome of a report."""
+    flags = [dn.Flag("a"), dn.Flag("b")]
+    match kind:
+        case "flags":
+            schema = dn.Schema(flags)
+            protocols = {"a": dn.RandomizedResponse(p=0.1, q=0.8), "b": dn.RandomizedResponse(p=0.25, q=0.5)}
+            people = [(0, 1), (1, 1), (1, 0)]
+        case "GRR":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(2))])
+            protocols = {"a": dn.GRR(epsilon=1.0), "b": dn.GRR(epsilon=0.5)}
+            people = [(2, 0), (2, 1), (0, 1)]
+        case "unary":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b")])
+            protocols = {"a": dn.UnaryEncoding(p=0.2, q=0.7), "b": dn.RandomizedResponse(epsilon=1.0)}
+            people = [(1, 0), (1, 1), (2, 1)]
+        case "hashing":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(2))])
+            protocols = {"a": dn.LocalHashing(epsilon=1.0, buckets=2), "b": dn.GRR(epsilon=1.0)}
+            people = [(0, 0), (2, 1)]
+        case _:
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b"), dn.Choice("c", values(2))])
+            protocols = {
+                "a": dn.UnaryEncoding.optimized(1.0),
+                "b": dn.RandomizedResponse(p=0.3, q=0.6),
+                "c": dn.Public(),
+            }
+            people = [(0, 1, 1), (2, 0, 0)]
+    return dn.Plan(schema, protocols), people
+
+
+KINDS = ["flags", "GRR", "unary", "hashing", "mixed"]
+METHODS = ["unbiased", "consistent"]
+
+
+def own_estimate(protocol: Protocol, bits: tuple[int, ...], *, centred: bool) -> list[Fraction]:
+    """z of one feature of one report, from its definition."""
+    p, q = protocol.channel
+    z = [(bit - p) / (q - p) for bit in bits]
+    if centred and len(z) > 1:
+        excess = (sum(z) - 1) / len(z)
+        z = [one - excess for one in z]
+    return [Fraction(1), *z]
+
+
+def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[list[Fraction], list[list[Fraction]]]:
+    """Mean and covariance of the whole estimate, by every outcome of every respondent's report."""
+    size = prod(1 + len(feature.columns) for feature in plan.schema)
+    mean = [Fraction(0)] * size
+    covariance = [[Fraction(0)] * size for _ in range(size)]
+    for person in people:
+        first = [Fraction(0)] * size
+        second = [[Fraction(0)] * size for _ in range(size)]
+        laws = [evidence_channel(protocol, x) for protocol, x in zip(plan.protocols, person, strict=True)]
+        for outcome in product(*(law.items() for law in laws)):
+            share = prod(chance for _, chance in outcome)
+            zs = [
+                own_estimate(protocol, bits, centred=method == "consistent")
+                for protocol, (bits, _) in zip(plan.protocols, outcome, strict=True)
+            ]
+            z = [prod(parts) for parts in product(*zs)]
+            for i in range(size):
+                first[i] += share * z[i]
+                for j in range(size):
+                    second[i][j] += share * z[i] * z[j]
+        for i in range(size):
+            mean[i] += first[i]
+            for j in range(size):
+                covariance[i][j] += second[i][j] - first[i] * first[j]
+    return mean, covariance
+
+
+def truth_tensor(plan: dn.Plan, people: list[tuple[int, ...]]) -> np.ndarray:
+    """T: the sum over people of the outer product of u."""
+    total = 0
+    for person in people:
+        us = [
+            np.concatenate([[1.0], [float(x == column) for column in feature.columns]])
+            for feature, x in zip(plan.schema, person, strict=True)
+        ]
+        total = total + reduce(np.multiply.outer, us)
+    return np.asarray(total)
+
+
+def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Estimate:
+    """An estimate that happens to be the truth: the formulas without any noise in what they are put at."""
+    from deniable.estimates.estimate import Estimate, Group
+
+    axes = tuple(Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols)
+    return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_mean_and_covariance_are_those_of_enumeration(kind: str, method: str) -> None:
+    plan, people = tiny(kind)
+    mean, covariance = exact(plan, people, method)
+    est = at_truth(plan, people, method)
+    np.testing.assert_allclose(np.array(mean, float), truth_tensor(plan, people).reshape(-1), atol=1e-12)  # unbiased
+    scale = float(max(map(max, covariance)))
+    np.testing.assert_allclose(est.covariance(), np.array(covariance, float), rtol=1e-10, atol=1e-10 * scale)
+    np.testing.assert_allclose(est.variance.reshape(-1), np.diag(np.array(covariance, float)), atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_about_the_population_the_sampling_is_added(kind: str, method: str) -> None:
+    plan, people = tiny(kind)
+    est = at_truth(plan, people, method)
+    t = est.mean.reshape(-1)
+    records = [truth_tensor(plan, [person]).reshape(-1) for person in people]
+    sampling = sum(np.outer(u, u) for u in records) - np.outer(t, t) / len(people)
+    population = est.about("population")
+    np.testing.assert_allclose(population.covariance(), est.covariance() + sampling, atol=1e-10)
+    np.testing.assert_allclose(population.variance.reshape(-1), np.diag(population.covariance()), atol=1e-10)
+    assert population.about("respondents").subject == "respondents"
+
+
+def some_counts(plan: dn.Plan, n: int = 500, seed: int = 1) -> dn.Counts:
+    rng = np.random.default_rng(seed)
+    records = {
+        feature.name: [
+            (feature.values[x] if isinstance(feature, dn.Choice) else bool(x))
+            for x in rng.integers(feature.levels, size=n)
+        ]
+        for feature in plan.schema
+    }
+    return dn.count(dn.randomize(records, plan, rng=rng), plan.schema.names)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_estimate_is_the_sum_of_the_reports_own(kind: str, method: str) -> None:
+    """Axis by axis on counts, or report by report with exact fractions: the same."""
+    plan, _ = tiny(kind)
+    rng = np.random.default_rng(3)
+    records = {
+        feature.name: [
+            (feature.values[x] if isinstance(feature, dn.Choice) else bool(x))
+            for x in rng.integers(feature.levels, size=20)
+        ]
+        for feature in plan.schema
+    }
+    reports = dn.randomize(records, plan, rng=rng)
+    from tests.counts.test_count import supports
+
+    bits = [supports(plan, reports.table, name)[:, 1:] for name in plan.schema.names]
+    total = [Fraction(0)] * prod(1 + len(feature.columns) for feature in plan.schema)
+    for row in range(20):
+        zs = [
+            own_estimate(protocol, tuple(int(b) for b in column[row]), centred=method == "consistent")
+            for protocol, column in zip(plan.protocols, bits, strict=True)
+        ]
+        total = [a + prod(parts) for a, parts in zip(total, product(*zs), strict=True)]
+    est = dn.estimate(dn.count(reports, plan.schema.names), plan.schema.names, method=method)
+    np.testing.assert_allclose(est.mean.reshape(-1), np.array(total, float), rtol=1e-12, atol=1e-10)
+    assert est.n == 20
+
+
+def test_the_papers_worked_formulas() -> None:
+    """V(t_i), V(t_ij), V(t_ij, t_i) and V(t_ij, t_jk) as printed, from the counts."""
+    rr = dn.RandomizedResponse(p=0.125, q=0.75)
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in "ijk"]), dict.fromkeys("ijk", rr))
+    counts = some_counts(plan)
+    c, p, q = counts.array("i", "j", "k").astype(float), rr.p, rr.q
+    n, c_i, c_j, c_k = c[0, 0, 0], c[1, 0, 0], c[0, 1, 0], c[0, 0, 1]
+    c_ij, c_jk, c_ik, c_ijk = c[1, 1, 0], c[0, 1, 1], c[1, 0, 1], c[1, 1, 1]
+    est = dn.estimate(counts, ["i", "j", "k"], method="unbiased")
+    i, j, k = {"i": True}, {"j": True}, {"k": True}
+    d = q - p
+    assert est.covariance(i, i) == pytest.approx((q * p * n + (1 - p - q) * c_i) / d**2)
+    assert est.covariance(i | j, i | j) == pytest.approx(
+        (((1 - 2 * p) ** 2 - d**2) * c_ij + p * (p * (1 - 2 * p) + d**2) * (c_i + c_j) - p**2 * q * (q - 2 * p) * n)
+        / d**4
+    )
+    assert est.covariance(i | j, i) == pytest.approx(((1 - q - p) * (c_ij - p * c_i) + q * p * (c_j - p * n)) / d**3)
+    assert est.covariance(i | j, j | k) == pytest.approx(
+        ((1 - p - q) * (c_ijk - p * (c_ij + c_jk) + p**2 * c_j) + p * q * (c_ik - p * (c_i + c_k) + p**2 * n)) / d**4
+    )
+    assert est.covariance(i, j) == pytest.approx(0, abs=1e-9)  # nothing in common
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_entries_cells_tables_and_projections_agree_with_the_dense_covariance(kind: str, method: str) -> None:
+    plan, _ = tiny(kind)
+    counts = some_counts(plan)
+    names = plan.schema.names
+    for subject in ("respondents", "population"):
+        est = dn.estimate(counts, names, method=method).about(subject)
+        dense = est.covariance()
+        np.testing.assert_allclose(dense, dense.T, atol=1e-9)
+        first, second = np.zeros((2, *est.mean.shape))
+        first[(1, 1, *[0] * (len(names) - 2))] = 1
+        second[(1, *[0] * (len(names) - 1))] = 1
+        cells = [{}, {}]
+        for cell, some in zip(cells, (names[:2], names[:1]), strict=True):
+            for name in some:
+                feature = plan.schema[name]
+                cell[name] = feature.values[0] if isinstance(feature, dn.Choice) else True
+        assert est.covariance(*cells) == pytest.approx(
+            first.reshape(-1) @ dense @ second.reshape(-1), rel=1e-9, abs=1e-9
+        )
+        cell, linear = est.cell(cells[0]), est.linear(first)
+        assert (cell.value, cell.variance) == pytest.approx((linear.value, linear.variance))
+        small = est.project(*reversed(names[:2]))
+        assert small.covariance(*cells) == pytest.approx(est.covariance(*cells))
+        np.testing.assert_allclose(small.mean, est.mean[(..., *[0] * (len(names) - 2))].T)
+        direct = dn.estimate(counts, list(reversed(names[:2])), method=method).about(subject)
+        np.testing.assert_allclose(small.covariance(), direct.covariance(), atol=1e-9)
+        rows = est.table().to_pylist()
+        assert len(rows) == prod(feature.levels for feature in plan.schema)
+        for row in rows[:: max(1, len(rows) // 5)]:
+            answer = est.cell({name: row[name] for name in names})
+            assert row["proportion"] == pytest.approx(answer.value)
+            assert row["stderr"] == pytest.approx(answer.stderr, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_consistent_tables_sum_to_the_whole_and_agree_with_their_margins(kind: str) -> None:
+    plan, _ = tiny(kind)
+    est = dn.estimate(some_counts(plan), plan.schema.names)
+    for axis, feature in enumerate(plan.schema):
+        if isinstance(feature, dn.Choice):
+            np.testing.assert_allclose(est.mean.sum(axis), 2 * np.take(est.mean, 0, axis), atol=1e-8)
+    assert sum(row["proportion"] for row in est.table().to_pylist()) == pytest.approx(1)
+    plain = dn.estimate(some_counts(plan), plan.schema.names, method="unbiased")
+    if kind in ("unary", "hashing", "mixed"):  # there it takes centring
+        assert not np.allclose(plain.mean.sum(0), 2 * plain.mean[0])
+    else:
+        np.testing.assert_allclose(plain.mean, est.mean, atol=1e-8)
+
+
+def test_disjoint_groups_add_whatever_their_plans() -> None:
+    schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b")])
+    plans = [
+        dn.Plan(schema, {"a": dn.GRR(epsilon=1.0), "b": dn.RandomizedResponse(epsilon=1.0)}),
+        dn.Plan(schema, {"a": dn.UnaryEncoding.optimized(2.0), "b": dn.RandomizedResponse(p=0.1, q=0.8)}),
+    ]
+    one, two = (dn.estimate(some_counts(plan, seed=seed), ["a", "b"]) for seed, plan in enumerate(plans))
+    both = one + two
+    assert both.n == 1000
+    np.testing.assert_allclose(both.mean, one.mean + two.mean)
+    np.testing.assert_allclose(both.covariance(), one.covariance() + two.covariance())
+    np.testing.assert_allclose(sum([one, two]).variance, one.variance + two.variance)
+    cell = {"a": "v1", "b": False}
+    assert both.cell(cell).variance == pytest.approx(one.cell(cell).variance + two.cell(cell).variance)
+
+
+def test_statistics_with_a_control() -> None:
+    """Over 2000 simulated surveys: no bias, and the stated covariance is the empirical one; a wrong q is caught."""
+    schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b")])
+    plan = dn.Plan(schema, {"a": dn.UnaryEncoding.optimized(1.5), "b": dn.RandomizedResponse(p=0.2, q=0.7)})
+    rng = np.random.default_rng(5)
+    a, b = rng.choice(3, 400, p=[0.5, 0.3, 0.2]), rng.random(400) < 0.3
+    records = {"a": np.array(values(3))[a], "b": b}
+    truth = truth_tensor(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)))
+    runs = 2000
+    estimates = [
+        dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"]) for _ in range(runs)
+    ]
+    means = np.array([est.mean for est in estimates])
+    stated = at_truth(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)), "consistent")
+    spread = np.sqrt(np.where(stated.variance > 1e-9, stated.variance, np.inf))
+    deviation = (means.mean(axis=0) - truth) / spread * np.sqrt(runs)
+    assert np.abs(deviation).max() < 4.5
+    empirical = means.reshape(runs, -1).T
+    ratio = np.diag(np.cov(empirical))[1:] / stated.variance.reshape(-1)[1:]
+    assert np.all(np.abs(ratio - 1) < 5 * np.sqrt(2 / runs))
+    average = np.mean([est.covariance() for est in estimates], axis=0)
+    scale = np.sqrt(np.outer(*[np.diag(stated.covariance()).clip(1e-9)] * 2))
+    assert np.abs((average - stated.covariance()) / scale).max() < 0.05
+    wrong = dn.Plan(schema, {"a": dn.UnaryEncoding.optimized(1.5), "b": dn.RandomizedResponse(p=0.2, q=0.75)})
+    counts = [
+        dn.Counts(wrong, {("a", "b"): dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]).array("a", "b")})
+        for _ in range(200)
+    ]
+    biased = np.mean([dn.estimate(c, ["a", "b"]).mean for c in counts], axis=0)
+    assert np.abs((biased - truth) / spread * np.sqrt(200)).max() > 4.5
+
+
+def test_far_from_one_report_axis_by_axis_stays_accurate() -> None:
+    """N = 1e9, epsilon 0.1, 10 flags: against exact fractions, to 1e-9 of the standard error."""
+    rr = dn.RandomizedResponse(epsilon=0.1)
+    names = [f"f{i}" for i in range(10)]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, rr))
+    n = 10**9
+    rng = np.random.default_rng(1)
+    table = np.sort(rng.integers(n // 3, n // 2, size=1024))[::-1]
+    counts = np.zeros((2,) * 10, np.int64)
+    for index in np.ndindex(counts.shape):
+        counts[index] = n >> sum(index)
+        counts[index] -= int(table[0]) % (1 + sum(index)) * 1000
+    counts = np.minimum.accumulate(counts.reshape(-1)).reshape(counts.shape)
+    for axis in range(10):
+        counts = np.minimum(counts, np.take(counts, [0], axis))
+    est = dn.estimate(dn.Counts(plan, {tuple(names): counts}), names, method="unbiased")
+    p, d = rr.channel.p, rr.channel.q - rr.channel.p
+    exact = [Fraction(int(c)) for c in counts.reshape(-1)]
+    for axis in range(10):
+        step = 1 << (9 - axis)
+        exact = [(exact[k] - p * exact[k - step]) / d if k & step else exact[k] for k in range(1024)]
+    error = np.abs(est.mean.reshape(-1) - np.array(exact, float))
+    stderr = np.sqrt(np.abs(est.about("population").variance.reshape(-1)))
+    assert np.all(error[1:] <= 1e-9 * stderr[1:])
+
+
+def conditioned(est: dn.Estimate, weights: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The textbook's conditional normal, all equalities at once."""
+    mean, covariance = est.mean.reshape(-1), est.covariance()
+    gain = covariance @ weights.T @ np.linalg.pinv(weights @ covariance @ weights.T, rcond=1e-9)
+    return mean + gain @ (known - weights @ mean), covariance - gain @ weights @ covariance
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("subject", ["respondents", "population"])
+@pytest.mark.parametrize("kind", ["flags", "GRR", "unary"])
+def test_given_is_the_conditional_normal(kind: str, subject: str, method: str) -> None:
+    plan, _ = tiny(kind)
+    est = dn.estimate(some_counts(plan, 2000), plan.schema.names, method=method).about(subject)
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(2, *est.mean.shape))
+    weights[:, 0] = 0  # nothing about the number of respondents, which is known
+    known = weights.reshape(2, -1) @ est.mean.reshape(-1) + 3.0
+    given = est.given([(weights[0], known[0]), (weights[1], known[1])])
+    mean, covariance = conditioned(est, weights.reshape(2, -1), known)
+    np.testing.assert_allclose(given.mean.reshape(-1), mean, rtol=1e-8, atol=1e-6)
+    np.testing.assert_allclose(given.covariance(), covariance, atol=1e-7 * np.abs(covariance).max())
+    np.testing.assert_allclose(given.variance.reshape(-1), np.diag(covariance), atol=1e-7 * np.abs(covariance).max())
+    again = est.given([(weights[1], known[1])]).given([(weights[0], known[0])])
+    np.testing.assert_allclose(again.mean, given.mean, rtol=1e-7, atol=1e-6)
+    small = given.project(plan.schema.names[1])
+    assert small.variance[1] == pytest.approx(given.covariance(*[{plan.schema.names[1]: _first(plan)}] * 2))
+
+
+def _first(plan: dn.Plan) -> object:
+    feature = plan.schema.features[1]
+    return feature.values[0] if isinstance(feature, dn.Choice) else True
+
+
+def test_known_margins_and_zeros_hold_and_help() -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "middle", "old"])])
+    plan = dn.Plan(schema, epsilon=3.0)
+    rng = np.random.default_rng(2)
+    age = np.repeat(["young", "middle", "old"], [1500, 1750, 1750])
+    smoker = (rng.random(5000) < 0.4) & (age != "young")
+    counts = dn.count(dn.randomize({"smoker": smoker, "age": age}, plan, rng=rng), ["smoker", "age"])
+    est = dn.estimate(counts, ["smoker", "age"])
+    known = est.given({"age": {"young": 0.3, "old": 0.35}}, zeros=[{"smoker": True, "age": "young"}])
+    assert known.cell(age="young").value == pytest.approx(0.3)
+    assert known.cell(age="middle").value == pytest.approx(0.35)
+    assert known.cell(smoker=True, age="young").value == pytest.approx(0, abs=1e-9)
+    assert known.cell(smoker=False, age="young").value == pytest.approx(0.3)
+    assert known.cell(age="young").stderr == pytest.approx(0, abs=1e-7)
+    assert known.cell(smoker=True, age="old").stderr < est.cell(smoker=True, age="old").stderr
+    assert all(condition.distance is not None for condition in known.conditions)
+    rows = known.table().to_pylist()
+    assert sum(row["proportion"] for row in rows) == pytest.approx(1)
+
+
+def test_what_says_nothing_new_and_what_contradicts_is_told() -> None:
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 5000), ["a", "b"])
+    given = est.given({"a": {"v0": 0.3, "v1": 0.4, "v2": 0.3}})  # the third follows: they sum to 1
+    assert [condition.distance is None for condition in given.conditions] == [False, False, True]
+    with pytest.raises(dn.EstimateError, match="a = v2: 0.2 contradicts what was known before it"):
+        est.given({"a": {"v0": 0.3, "v1": 0.4, "v2": 0.2}})
+    with pytest.raises(dn.EstimateError, match="a = v0: 0.31 contradicts what was known before it"):
+        est.given({"a": {"v0": 0.3}}).given({"a": {"v0": 0.31}})
+    for seed in range(10):  # whatever rounding says
+        again = dn.estimate(some_counts(plan, 5000, seed=seed), ["a", "b"]).given({"a": {"v0": 0.35, "v1": 0.32}})
+        assert again.given({"a": {"v2": 0.33}}).conditions[-1].distance is None
+    whole = np.zeros(est.mean.shape)
+    whole[0, 0] = 1
+    with pytest.raises(dn.EstimateError, match="equality 0 contradicts what was known before it"):
+        est.given([(whole, 4000.0)])  # the number of respondents is known
+    with pytest.warns(UserWarning, match=r"a = v0: 0.9 is \+[0-9.]+ standard errors away from the estimate"):
+        far = est.given({"a": {"v0": 0.9}})
+    assert far.conditions[0].far
+    with pytest.raises(dn.EstimateError, match="conditioned about the respondents; say about\\('population'\\) before"):
+        given.about("population")
+    assert given.about("respondents").n == 5000
+    with pytest.raises(dn.EstimateError, match="weights must have the shape of mean"):
+        est.given([([1, 2], 3)])
+
+
+def test_conditioning_is_right_on_average() -> None:
+    """With known margins, the error has the stated variance over many surveys; that of the plain estimate is larger."""
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    plan = dn.Plan(schema, epsilon=2.0)
+    rng = np.random.default_rng(8)
+    a = rng.random(2000) < 0.4
+    b = rng.random(2000) < np.where(a, 0.6, 0.2)
+    truth = (a & b).mean()
+    plain, given = [], []
+    for _ in range(400):
+        est = dn.estimate(dn.count(dn.randomize({"a": a, "b": b}, plan, rng=rng), ["a", "b"]), ["a", "b"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            known = est.given({"a": {True: float(a.mean())}, "b": {True: float(b.mean())}})
+        plain.append(est.cell(a=True, b=True))
+        given.append(known.cell(a=True, b=True))
+    ratio = np.mean([(one.value - truth) ** 2 for one in given]) / np.mean([one.stderr**2 for one in given])
+    assert abs(ratio - 1) < 5 * np.sqrt(2 / 400)
+    wrong = np.mean([(one.value - truth) ** 2 for one in plain]) / np.mean([one.stderr**2 for one in given])
+    assert wrong > 1.05
+    inside = [low <= truth <= high for low, high in (one.confidence_interval() for one in given)]
+    assert abs(np.mean(inside) - 0.95) < 4 * np.sqrt(0.05 * 0.95 / 400)
+
+
+REFUSED = {
+    "method": (
+        lambda c: dn.estimate(c, ["a"], method="em"),
+        "method must be one of consistent, unbiased, feasible; found 'em'",
+    ),
+    "not counted": (lambda c: dn.estimate(c, ["x"]), "no feature 'x'"),
+    "about": (lambda c: dn.estimate(c, ["a"]).about("everybody"), "found 'everybody'"),
+    "project": (lambda c: dn.estimate(c, ["a"]).project("b"), r"one or more of 'a'; found \['b'\]"),
+    "cell's feature": (lambda c: dn.estimate(c, ["a"]).cell(x=True), "no feature 'x' here; there are 'a'"),
+    "cell's answer": (lambda c: dn.estimate(c, ["a"]).cell(a="v9"), r"'a' has the answers \['v0'.*; found 'v9'"),
+    "weights": (lambda c: dn.estimate(c, ["a"]).linear([1, 2]), r"shape of mean, \(4,\); found \(2,\)"),
+    "ragged weights": (lambda c: dn.estimate(c, ["a"]).linear([[1], [2, 3]]), "weights must have the shape of mean"),
+    "text as weights": (lambda c: dn.estimate(c, ["a"]).linear(list("abcd")), "weights must be finite numbers"),
+    "nan as a weight": (lambda c: dn.estimate(c, ["a"]).linear([0, 1, np.nan, 0]), "weights must be finite numbers"),
+    "not counts": (lambda _: dn.estimate("counts.npz", ["a"]), "estimate takes counts, .* found 'counts.npz'"),
+    "no names": (lambda c: dn.estimate(c, None), "estimate takes a list of features, .* found None"),
+    "cell of a text": (lambda c: dn.estimate(c, ["a"]).cell("a"), "cell takes each answer once: .* found 'a'"),
+    "cell said twice": (lambda c: dn.estimate(c, ["a"]).cell({"a": "v0"}, a="v1"), "cell takes each answer once"),
+    "an array as answer": (lambda c: dn.estimate(c, ["a"]).cell(a=np.array(["v0", "v1"])), "'a' has the answers"),
+    "one cell's covariance": (
+        lambda c: dn.estimate(c, ["a"]).covariance({"a": "v0"}),
+        "covariance takes two cells, or none",
+    ),
+    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "known shares are .* from 0 to 1"),
+    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "known shares are .* from 0 to 1"),
+    "shares as a list": (lambda c: dn.estimate(c, ["a"]).given({"a": [0.5, 0.5]}), "known shares are"),
+    "shares above one": (
+        lambda c: dn.estimate(c, ["a"], method="unbiased").given({"a": {"v0": 0.5, "v1": 0.6}}),
+        "the known shares of 'a' sum to 1.1, more than 1",
+    ),
+    "value of nan": (
+        lambda c: dn.estimate(c, ["a"]).given([([0, 1, 0, 0], np.nan)]),
+        "value of equality 0 must be a finite",
+    ),
+    "given a number": (lambda c: dn.estimate(c, ["a"]).given(5), "given takes known shares, or a list of"),
+    "zeros without a list": (lambda c: dn.estimate(c, ["a"]).given(zeros={"a": "v0"}), "zeros are a list of cells"),
+    "an empty zero": (lambda c: dn.estimate(c, ["a"]).given(zeros=[{}]), "zeros are a list of cells"),
+    "other features": (lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["b"]), "estimates add over the same features"),
+    "about others": (
+        lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["a"]).about("population"),
+        "about the respondents, and .* about the population",
+    ),
+    "no reports": (lambda c: dn.estimate(dn.Counts(c.plan, {"b": [0, 0]}), ["b"]), "no reports to estimate from"),
+}
+
+
+def test_a_feature_called_as_a_column_of_tables_is_told() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("low")]), epsilon=1.0)
+    with pytest.raises(dn.EstimateError, match="a table has a column called 'low' of its own; rename that feature"):
+        dn.estimate(some_counts(plan), ["low"]).table()
+    assert dn.estimate(some_counts(plan), ["low"]).cell(low=True).enough
+
+
+def test_sums_keep_what_their_parts_say() -> None:
+    plan, _ = tiny("GRR")
+    first, second = (
+        dn.estimate(some_counts(plan, 500, seed=seed), ["a", "b"], method=method)
+        for seed, method in ((1, "unbiased"), (2, "consistent"))
+    )
+    both = first.given({"a": {"v0": 0.3}}) + second.given({"b": {"v0": 0.5}})
+    assert both.method == "mixed"
+    assert [condition.what for condition in both.conditions] == ["a = v0: 0.3", "b = v0: 0.5"]
+    np.testing.assert_allclose(first.project(["b", "a"]).mean, first.mean.T)
+    other = dn.Plan(dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", values(2))]), epsilon=2.0)
+    with pytest.raises(dn.EstimateError, match="estimates add over the same features with the same values"):
+        first + dn.estimate(some_counts(other, 50), ["a", "b"])
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_is_refused(make: object, message: str) -> None:
+    plan, _ = tiny("unary")
+    with pytest.raises(dn.DeniableError, match=message):
+        make(some_counts(plan))
+
+
+@pytest.mark.parametrize("flags", [1, 5, 14])
+def test_flags_alone_are_transformed_in_place_to_the_same(flags: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quick way for flags against the general one, axis by axis, in numpy and compiled."""
+    names = [f"f{i}" for i in range(flags)]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=2.0 * flags)
+    counts = some_counts(plan, 400)
+    for worth in (1e9, 0.0):
+        monkeypatch.setattr("deniable.kernels.bitplanes.WORTH", worth)
+        for subject in ("respondents", "population"):
+            est = dn.estimate(counts, names).about(subject)
+            (group,) = est.groups
+            general = counts.array(*names).astype(float)
+            for k, axis in enumerate(group.axes):
+                general = np.moveaxis(axis.invert(np.moveaxis(general, k, -1)), -1, k)
+            np.testing.assert_allclose(est.mean, general, rtol=1e-10, atol=1e-8)
+            rows = [np.eye(2)] * flags
+            slow = group.cumulants(rows, population=subject == "population").variance
+            np.testing.assert_allclose(est.variance, slow, rtol=1e-9, atol=1e-7 * np.abs(slow).max())
+
+
+def test_a_covariance_that_does_not_fit_is_refused_with_its_size() -> None:
+    names = [f"f{i}" for i in range(18)]
+    plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=18.0)
+    est = dn.estimate(some_counts(plan, 50), names)
+    with pytest.raises(
+        dn.EstimateError, match="the covariance of 262,144 entries needs 1,649.3 GB; ask for its entries"
+    ):
+        est.covariance()
+    assert est.covariance({"f0": True}, {"f0": True}) == pytest.approx(est.project("f0").variance[1])
+
+
+def test_a_negative_variance_is_not_enough_reports() -> None:
+    schema = dn.Schema([dn.Choice("a", values(5)), dn.Choice("b", values(5))])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.UnaryEncoding.optimized(4.0)))
+    est = dn.estimate(some_counts(plan, 30), ["a", "b"])
+    rows = est.table().to_pylist()
+    without = [row for row in rows if np.isnan(row["stderr"])]
+    assert 0 < len(without) < len(rows)
+    cell = est.cell(a=without[0]["a"], b=without[0]["b"])
+    assert cell.variance < 0
+    assert not cell.enough
+    with pytest.raises(
+        dn.EstimateError, match="not enough reports to condition on no a = .*, b = .*: its estimated variance"
+    ):
+        est.given(zeros=[{"a": without[0]["a"], "b": without[0]["b"]}])
+    assert np.isnan(cell.stderr)
+    assert "not enough reports" in str(cell)
+    assert "(consistent) of a x b, 30 reports, about the respondents" in repr(est)

@@ -1,0 +1,312 @@
+"""What the page claims in words, tables and pictures, against the plan and the numbers that it is about."""
+
+import re
+from fractions import Fraction
+from math import nan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.analyses import sample_size as enough
+from deniable.charts import charts
+from deniable.charts.charts import Row
+from deniable.page import page
+from deniable.page.blocks import Number, Share, highest_and_lowest, most_common, shares_chart
+from deniable.page.pairs import Pair, conditionals
+from deniable.page.single_questions import ANSWERS, singles
+from deniable.simulate import counts as simulated
+from deniable.simulate import truth
+from deniable.survey.privacy import Promise, in_one_sentence, of_question, of_report
+from tests.page.test_page import Element, read, rows_of
+
+JUDO = "sports: judo"
+SCHEMA = dn.Schema(
+    [
+        dn.Flag("mild"),
+        dn.Flag("strong"),
+        dn.Choice("town", ["x", "y", "z"]),
+        dn.Flags("sports", ["chess", "judo"]),
+        dn.Flag("arm"),
+    ]
+)
+PLAN = dn.Plan(
+    SCHEMA,
+    {
+        "mild": dn.RandomizedResponse(p=1 / 4, q=1 / 2),
+        "strong": dn.RandomizedResponse(p=1 / 16, q=15 / 16),
+        "town": dn.UnaryEncoding(p=1 / 8, q=1 / 2),
+        "sports: chess": dn.RandomizedResponse(p=1 / 4, q=3 / 4),
+        JUDO: dn.RandomizedResponse(p=1 / 4, q=3 / 4),
+        "arm": dn.Public(),
+    },
+)
+RATIOS = {"mild": 2, "strong": 15, "town": 7, "sports": 9}  # q / p, and twice over where two bits tell
+WHOLE = 2 * 15 * 7 * 9
+TRUTH = truth(
+    SCHEMA,
+    [
+        (0.5, {"mild": 0.9, "strong": 0.8, "town": [0.1, 0.7, 0.2], "sports: chess": 0.3, JUDO: 0.7, "arm": 1}),
+        (0.5, {"mild": 0.3, "strong": 0.1, "town": [0.1, 0.2, 0.7], "sports: chess": 0.2, JUDO: 0.4, "arm": 0}),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def counts() -> dn.Counts:
+    return simulated(TRUTH, PLAN, np.random.default_rng(1), n=20_000)
+
+
+@pytest.fixture(scope="module")
+def root(counts: dn.Counts) -> Element:
+    return read(page.page(counts))
+
+
+def table_of(root: Element, section: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The head of a section's only table, and its rows by their first words."""
+    (found,) = [one for one in root.all("section") if one.attributes["aria-labelledby"] == section]
+    (table,) = found.all("table")
+    rows = [[cell.text for cell in row.all("th", "td")] for row in table.all("tbody")[0].all("tr")]
+    return [cell.text for cell in table.all("thead")[0].all("th")], {first: others for first, *others in rows}
+
+
+def share(value: float, half: float) -> dict[str, Any]:
+    return {"proportion": value, "low": value - half, "high": value + half}
+
+
+# -- promise -----------------------------------------------------------------------------------------------------------
+
+
+def beliefs(ratio: int, head: list[str]) -> list[str]:
+    """What each belief in a table's head can become."""
+    before = [Fraction(*map(int, words.split(" in "))) for words in head[1:]]
+    assert len(before) == 3
+    return [Promise(Fraction(ratio)).at_most(belief) for belief in before]
+
+
+def test_the_whole_report_tells_what_all_answers_together_do(root: Element) -> None:
+    assert of_report(PLAN).ratio == WHOLE
+    head, rows = table_of(root, "promise")
+    assert list(rows.values())[-1] == beliefs(WHOLE, head)
+    assert "whole" in list(rows)[-1]
+
+
+def test_each_question_is_promised_what_its_own_randomizing_gives(root: Element) -> None:
+    head, rows = table_of(root, "promise")
+    told = {name: [cells for words, cells in rows.items() if name in words] for name in SCHEMA.questions}
+    for name, ratio in RATIOS.items():
+        assert of_question(PLAN, name) == Promise(Fraction(ratio))
+        assert told.pop(name) == [beliefs(ratio, head)], name
+    assert told == {"arm": []}
+
+
+def test_the_sentence_is_about_the_question_that_is_protected_least(counts: dn.Counts) -> None:
+    told = re.findall(r"[\d,]+ in [\d,]+", in_one_sentence(PLAN))
+    can_become = {name: Promise(Fraction(ratio)).at_most(Fraction(1, 10)) for name, ratio in RATIOS.items()}
+    assert [name for name, words in can_become.items() if words in told] == ["strong"]
+    assert page.content(counts).one.ratio == RATIOS["strong"]
+
+
+def test_how_often_the_true_answer_is_marked_and_how_often_another(root: Element) -> None:
+    head, rows = table_of(root, "method")
+    true, other = ([word in words.split() for words in head].index(True) - 1 for word in ("true", "other"))
+    assert set(rows) == set(SCHEMA.names)
+    for feature, protocol in PLAN:
+        cells = rows[feature.name]
+        if feature.name == "arm":
+            assert "%" not in "".join(cells)
+            continue
+        assert float(cells[true].removesuffix("%")) == pytest.approx(100 * protocol.q, abs=0.0051)
+        assert float(cells[other].removesuffix("%")) == pytest.approx(100 * protocol.p, abs=0.0051)
+        assert float(cells[1]) == pytest.approx(protocol.epsilon, abs=1e-4)
+
+
+# -- captions ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("half", "sure"), [(0.04, True), (0.06, False), (0.2, False)])
+def test_one_answer_is_called_most_common_only_if_its_interval_is_apart(half: float, sure: bool) -> None:
+    shares: list[Share] = [("rare", share(0.15, half)), ("second", share(0.375, half)), ("first", share(0.475, half))]
+    said = most_common(shares)
+    assert said.startswith("Most common: first,") == sure
+    assert ("second" in said) == (not sure)
+    assert "rare" not in said
+    assert "first" not in most_common([*shares, ("unknown", share(nan, nan))])
+
+
+def test_the_highest_and_the_lowest_are_those_of_the_table(root: Element) -> None:
+    found = []
+    for figure in root.all("figure"):
+        caption = figure.all("p")[0].text
+        if "Highest: " not in caption:
+            continue
+        found.append(figure.attributes["id"].partition("-")[0])
+        rows = [(row.all("th")[0].text, row.all("data")[0]) for row in figure.all("tbody")[0].all("tr")]
+        rows.sort(key=lambda row: float(row[1].attributes["value"]))
+        told = re.search(r"Highest: (.*); lowest: (.*)", caption)
+        assert told, caption
+        for said, (label, data) in zip(told.groups(), (rows[-1], rows[0]), strict=True):
+            assert said.startswith(f"{label}, {data.text} ("), caption
+    assert {"single", "given"} <= set(found)
+
+
+@pytest.mark.parametrize(("points", "digits"), [(20, 0), (5, 0), (1, 1), (0.2, 2), (0.02, 3), (0.002, 4)])
+def test_numbers_are_as_precise_as_they_are_known(points: float, digits: int) -> None:
+    """The last digit is a third of the interval's half or less, and one digit less would be more than that."""
+    shares: list[Share] = [("a", share(0.512345678, points / 100)), ("b", share(0.212345678, points / 100))]
+    chart = shares_chart("name", "heading", shares, "", "answer", 0.95)
+    shown = [cell.shown for row in chart.table.rows for cell in row if isinstance(cell, Number)]
+    assert len(shown) == 6
+    words = [text.text for text in read(chart.svg).all("text") if " to " in text.text]
+    assert len(words) == 2
+    for text in (*shown, *words, most_common(shares), highest_and_lowest(shares)):
+        numbers = re.findall(r"\d+(?:\.\d+)?", text)
+        assert numbers
+        assert {len(number.partition(".")[2]) for number in numbers} == {digits}, text
+
+
+def test_shares_within_groups_are_as_precise_as_they_are_known(root: Element) -> None:
+    within = [figure for figure in root.all("figure") if figure.attributes["id"].startswith("given")]
+    assert within
+    for figure in within:
+        half = float(np.median([50 * (high - low) for _, low, high in rows_of(figure).values()]))
+        (digits,) = {len(data.text.removesuffix(" %").partition(".")[2]) for data in figure.all("data")}
+        assert 10.0**-digits <= half / 3 < 10.0 ** (1 - digits)
+
+
+# -- which answers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "given", "what"),
+    [
+        ("strong", "town", "town", "strong"),  # a flag is asked about
+        ("town", JUDO, "town", JUDO),
+        ("strong", "arm", "arm", "strong"),  # a public one is given
+        ("town", "arm", "arm", "town"),  # even if it is a flag
+        ("mild", "strong", "mild", "strong"),
+    ],
+)
+def test_what_is_public_is_given_and_what_is_yes_or_no_is_asked(
+    counts: dn.Counts, first: str, second: str, given: str, what: str
+) -> None:
+    pair = Pair(first, second, "any", 0.5, 0.4, 0.6, p_value=0.0, fdr=0.0)
+    ((chart, _),) = conditionals(counts, [pair], 0.95)
+    assert chart.heading == f"{what}, by {given}"
+    assert given in chart.table.head[0]
+    assert chart.table.head[1] == what
+    told = dn.estimate(counts, [given, what]).about("population").conditional(what, given=given).to_pylist()
+    expected = [row[k] for row in told if row[what] is not False for k in ("proportion", "low", "high")]
+    assert [cell.value for row in chart.table.rows for cell in row if isinstance(cell, Number)] == pytest.approx(
+        expected
+    )
+
+
+def test_of_many_answers_the_most_common_are_shown() -> None:
+    many = ANSWERS + 15
+    values = [f"v{k}" for k in range(many)]
+    rng = np.random.default_rng(1)
+    weights = rng.permutation(np.arange(1, many + 1))
+    plan = dn.Plan(dn.Schema([dn.Choice("town", values)]), epsilon=6.0)
+    counts = dn.count(dn.randomize({"town": np.repeat(values, 50 * weights)}, plan, rng=rng), order=1)
+    estimated = {row["town"]: row["proportion"] for row in dn.estimate(counts, ["town"]).table().to_pylist()}
+    ((chart, _, _),) = singles(counts, 0.95)
+    shown = [str(label) for label, *_ in chart.table.rows]
+    assert shown == sorted(values, key=lambda value: -estimated[value])[:ANSWERS]
+    assert values[int(weights.argmax())] in shown
+    assert values[int(weights.argmin())] not in shown
+    assert f"The {ANSWERS} most common of {many} answers" in chart.caption
+
+
+@pytest.mark.parametrize(("errors", "rough"), [(0.05, True), (1.0, True), (1.9, True), (2.1, False), (6.0, False)])
+def test_a_share_is_rough_until_it_is_two_standard_errors_above_zero(errors: float, rough: bool) -> None:
+    """With p = 1/4, q = 3/4 and even answers the variance of an estimated share is 1/n."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(p=1 / 4, q=3 / 4)})
+    n = 1_000_000
+    yes = round(n / 4 + errors * n**0.5 / 2)
+    est = dn.estimate(dn.Counts(plan, {("a",): np.array([n, yes])}), ["a"]).about("population")
+    assert est.cell({"a": True}).value == pytest.approx(errors / n**0.5)
+    assert enough.for_cells(est, [{"a": True}]).rough == rough
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def across(path: Element) -> list[float]:
+    return [float(place) for place in re.findall(r"[ML] ([-\d.]+)", path.attributes["d"])]
+
+
+def down(path: Element) -> list[float]:
+    return [float(place) for place in re.findall(r"[ML] [-\d.]+ ([-\d.]+)", path.attributes["d"])]
+
+
+@pytest.mark.parametrize("percent", [True, False])
+def test_a_bar_is_as_long_as_its_value(percent: bool) -> None:
+    values = [(0.3, 0.25, 0.36), (0.1, 0.02, 0.15), (0.5, 0.41, 0.56), (-0.02, -0.1, 0.05)]
+    rows = [Row(f"row {k}", "", *numbers, "x") for k, numbers in enumerate(values)]
+    svg = read(charts.intervals(rows, name="c", title="t", about="a", percent=percent)).all("svg")[0]
+    ticks = {
+        float(text.text.replace("−", "-").removesuffix(" %")) / (100 if percent else 1): float(text.attributes["x"])
+        for text in svg.all("text")
+        if "middle" in text.attributes["style"]
+    }
+    unit = (ticks[max(ticks)] - ticks[0]) / max(ticks)
+    bars = [path for path in svg.all("path") if "fill: var(--bar)" in path.attributes["style"]]
+    lines = [path for path in svg.all("path") if "stroke-width: 4" in path.attributes["style"]]
+    assert len(bars) == len(lines) == len(values)
+    for bar, line, (value, low, high) in zip(bars, lines, values, strict=True):
+        start, end = min(across(bar)), max(across(bar))
+        assert end - start == pytest.approx(abs(value) * unit, abs=0.03)
+        assert [start, end] == pytest.approx(sorted([ticks[0], ticks[0] + value * unit]), abs=0.03)
+        assert across(line) == pytest.approx([ticks[0] + low * unit, ticks[0] + high * unit], abs=0.03)
+        assert (min(down(bar)) + max(down(bar))) / 2 == pytest.approx(down(line)[0], abs=0.03)  # in the same row
+
+
+HIDES = r"""(?x) (?<![\w-]) (
+    display \s*:\s* none | (content-)?visibility \s*:\s* (hidden|collapse)
+    | (opacity|(max-)?(width|height)|font-size) \s*:\s* 0+ (\.0+)? [a-z%]* \s* (;|!|$)
+)"""
+
+
+def rules(style: str) -> list[tuple[str, str]]:
+    """Each selector with its declarations, those within @media too."""
+    found = re.findall(r"([^{}]+)\{([^{}]*)\}", re.sub(r"/\*.*?\*/", "", style, flags=re.S))
+    return [(one.strip(), body.strip()) for selectors, body in found for one in selectors.split(",")]
+
+
+def printed(style: str) -> str:
+    """What stands in the blocks for paper."""
+    found = ""
+    for start in re.finditer(r"@media[^{]*\bprint\b[^{]*\{", style):
+        end, depth = start.end(), 1
+        while depth:
+            depth += {"{": 1, "}": -1}.get(style[end], 0)
+            end += 1
+        found += style[start.end() : end - 1]
+    return found
+
+
+def matches(element: Element, selector: str) -> bool:
+    """By tag, class and id of the last element that a selector names, whatever stands before it or restricts it."""
+    last = re.split(r"[\s>+~]+", re.sub(r"::?[\w-]+(\([^)]*\))?|\[[^\]]*\]", "", selector))[-1]
+    classes, own = element.attributes.get("class", "").split(), element.attributes.get("id", "")
+    tag, *others = re.findall(r"^[\w-]*|[.#][\w-]+", last)
+    return tag in ("", element.tag) and all(word[1:] in (classes if word[0] == "." else [own]) for word in others)
+
+
+def test_paper_shows_every_picture_and_table(root: Element) -> None:
+    hidden = [selector for selector, body in rules(printed(root.all("style")[0].text)) if re.search(HIDES, body)]
+    assert "nav" in hidden  # links are of no use there
+    (body,) = root.all("body")
+    shown = body.all("svg", "table")
+    assert {one.tag for one in shown} == {"svg", "table"}
+    for one in shown:
+        around: list[Element] = []
+        at: Element | None = one
+        while at is not None and at.tag:
+            around.append(at)
+            at = at.parent
+        inside = one.all("path", "text", "caption", "thead", "tbody", "tr", "th", "td", "data")
+        for element in (*around, *inside):
+            assert not [selector for selector in hidden if matches(element, selector)], element.tag
