@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from tests.support.kernel_twins import COMPARISONS, planes
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
 from deniable.kernels import compiled as kernels
 from deniable.kernels import plain as twins
 from deniable.kernels.bitplanes import new_planes
+from tests.support.kernel_twins import COMPARISONS, planes
 
 RNG = np.random.default_rng(1)
 TILE = 2048  # words: what suits numpy best

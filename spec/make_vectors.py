@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.support.scripted import client_source, some_draws, some_records
-from tests.support.situations import PLANS
 
 from deniable import client
+from tests.support.scripted import client_source, some_draws, some_records
+from tests.support.situations import PLANS
 
 PATH = Path(__file__).with_name("vectors.json")
 TITLES = (

@@ -1,3 +1,5 @@
+"""Commands: what they write, what they print and where, and how they fail."""
+
 import io
 import json
 import os
@@ -15,8 +17,6 @@ import pytest
 
 import deniable as dn
 from deniable.cli.cli import main
-from deniable.reports.randomness import seeded
-from deniable.text.progress import _line
 
 SURVEY = """
 [[features]]
@@ -226,11 +226,6 @@ def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
     assert re.search(r"3 reports counted, [\d,]+ per second, 0 s left", os.read(read, 10_000).decode())
 
 
-def test_the_time_left_is_what_is_left_at_this_speed() -> None:
-    assert _line("rows", 100, 2.0, 350) == "100 rows, 50 per second, 5 s left"
-    assert _line("rows", 100, 2.0, None) == "100 rows, 50 per second"
-
-
 def test_progress_is_for_terminals(survey: Path) -> None:
     """On a terminal a line tells how far it is, and an error starts a line of its own; through a pipe, neither."""
     Path("bad.csv").write_text(CSV.replace("young", "odd"))
@@ -316,26 +311,6 @@ def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> No
         assert words in capsys.readouterr().err
 
 
-def test_demo_runs_and_finds_the_truth(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deniable.cli.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page
-    assert main(["demo"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-1] == f"Open {tmp_path / 'report.html'}"
-    assert "made up" in lines[0]
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "made-up" in page
-    assert "not enough reports" in page
-    assert 'id="given-1"' in page
-    rows = [line.split()[-4:] for line in lines if line.count("%") == 4]
-    assert len(rows) == 7
-    for truth, estimate, low, high in ([float(cell.rstrip("%")) for cell in row] for row in rows):
-        assert low < estimate < high
-        assert abs(estimate - truth) < 1.5 * (high - low)  # six standard errors
-
-
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "deniable", *arguments], capture_output=True, text=True, check=False)
 
@@ -359,45 +334,9 @@ def test_a_reader_that_goes_away_is_no_error(survey: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
-    plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m deniable demo >&-"],
-        cwd=tmp_path, capture_output=True, env=plain, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
 def test_plans_are_utf_8_in_any_locale(survey: Path) -> None:
     (survey / "odd.toml").write_text(SURVEY.replace("smoker", "größe 🎈"), encoding="utf-8")
     plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "deniable", "plan", "odd.toml", "--epsilon", "2"]
     done = subprocess.run(command, cwd=survey, capture_output=True, env=plain, check=True)
     assert dn.Plan.from_json(done.stdout).schema.names[0] == "größe 🎈"
-
-
-def test_every_public_name_resolves() -> None:
-    for name in dn.__all__:
-        assert getattr(dn, name).__name__.removeprefix("deniable.") == name
-        assert name in dir(dn)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = dn.nothing
-
-
-def test_long_climbs_tell_how_far_they_are() -> None:
-    """On a terminal alone, and nothing is left of it."""
-    read, write = os.openpty()
-    code = """
-import time
-from deniable.text import progress
-progress.EVERY = 0
-print(list(progress.told(range(3), lambda k: f"step {k}")))
-"""
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=write, check=True, text=True)
-    assert done.stdout == "[0, 1, 2]\n"
-    printed = os.read(read, 10_000).decode()
-    assert "step 0" in printed
-    assert "step 2" in printed
-    assert printed.endswith("\r\033[K")
-    quiet = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert quiet.stderr == ""

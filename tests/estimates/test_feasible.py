@@ -11,8 +11,8 @@ from deniable.estimates import feasible
 from deniable.estimates.quadratic import least
 from deniable.inference.axis import Axis
 from deniable.inference.tensors import along, invert, margins, moment_matrix
-from tests.estimates.test_estimate import KINDS, some_counts, tiny
-from tests.support.situations import values
+from tests.support.situations import KINDS, tiny, values
+from tests.support.surveys import some_counts
 
 EPSILONS = [0.05, 0.5, 2.0, 6.0]
 

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates import estimate as estimates
-from deniable.estimates import feasible
-from deniable.estimates import pattern_scores as scores
+from deniable.estimates import feasible, pattern_scores
 from deniable.inference.axis import Axis
 from deniable.inference.tensors import along
 from deniable.survey.protocols.protocols import Protocol
-from tests.estimates.test_estimate import KINDS, some_counts, tiny
 from tests.support.channels import codes, evidence_channel
-from tests.support.situations import values
+from tests.support.situations import KINDS, tiny, values
+from tests.support.surveys import some_counts
 
 PROTOCOLS = {
     "flag": dn.RandomizedResponse(p=0.1, q=0.8),
@@ -54,7 +52,7 @@ def test_moments_are_those_of_all_patterns(kind: str, m: int) -> None:
     for weights in ([1] * levels, [7**k for k in range(levels)], [10**5] + [1] * (levels - 1)):
         shares = [Fraction(weight, sum(weights)) for weight in weights]
         means, thirds = exact_moments(protocol, shares)
-        found = scores.score(protocol, np.array(shares, float))
+        found = pattern_scores.score(protocol, np.array(shares, float))
         np.testing.assert_allclose(found.means, means, rtol=1e-12)
         inverse = np.linalg.inv(means)
         seconds = np.einsum("va,wb,abu->vwu", inverse, inverse, thirds)
@@ -72,7 +70,7 @@ def test_whole_patterns_estimate_each_answer_without_bias_and_sum_to_one(kind: s
         for bits, chance in evidence_channel(protocol, code).items():
             law[places[bits], code] = chance
     shares = np.random.default_rng(1).dirichlet(np.ones(size))
-    z = scores.score(protocol, shares).estimates(protocol)
+    z = pattern_scores.score(protocol, shares).estimates(protocol)
     np.testing.assert_allclose(z.T @ law, np.eye(size), atol=1e-10)
     np.testing.assert_allclose(z.sum(axis=1), 1, atol=1e-10)
     uniform = np.full_like(law, 1 / len(law))
@@ -86,10 +84,10 @@ def test_no_unbiased_estimate_varies_less_at_the_shares_themselves(kind: str) ->
     shares = np.array([0.6, 0.2, 0.15, 0.05])
     information, _ = exact_moments(protocol, [Fraction(share).limit_denominator(100) for share in shares])
     least = np.linalg.inv(information)
-    np.testing.assert_allclose(scores.score(protocol, shares).seconds @ shares, least, rtol=1e-9)
+    np.testing.assert_allclose(pattern_scores.score(protocol, shares).seconds @ shares, least, rtol=1e-9)
     bits = Axis.of(protocol, centred=True).seconds()[0][1:, 1:] @ np.array([1, *shares])
     assert np.trace(bits) > 1.02 * np.trace(least)
-    elsewhere = scores.score(protocol, np.full(4, 0.25)).seconds @ shares
+    elsewhere = pattern_scores.score(protocol, np.full(4, 0.25)).seconds @ shares
     assert np.trace(elsewhere) > 1.001 * np.trace(least)
 
 
@@ -98,7 +96,7 @@ def test_hashes_are_independent_enough() -> None:
     schema = dn.Schema([dn.Choice("a", values(8))])
     for buckets, epsilon in ((2, 1.0), (8, 2.0), (30, 4.0)):
         plan = dn.Plan(schema, {"a": dn.LocalHashing(epsilon=epsilon, buckets=buckets)})
-        score = scores.score(plan["a"], np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05]))
+        score = pattern_scores.score(plan["a"], np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05]))
         z = score.estimates(plan["a"])
         for code in (0, 5):
             n = 500_000
@@ -109,7 +107,7 @@ def test_hashes_are_independent_enough() -> None:
             far = np.abs(shown @ z / n - np.eye(8)[code]) / errors
             assert far.max() < 4.5
             other = dn.Plan(schema, {"a": dn.LocalHashing(epsilon=epsilon, buckets=buckets + 1)})["a"]
-            wrong = scores.score(other, score.shares).estimates(other)
+            wrong = pattern_scores.score(other, score.shares).estimates(other)
             assert (np.abs(shown @ wrong / n - np.eye(8)[code]) / errors).max() > 6
 
 
@@ -187,7 +185,9 @@ def test_scores_are_taken_at_the_answers_own_shares(monkeypatch: pytest.MonkeyPa
         )
 
     at_own = error()
-    monkeypatch.setattr(estimates, "margin_shares", lambda axes, _: [np.full(axis.m, 1 / axis.m) for axis in axes])
+    monkeypatch.setattr(
+        "deniable.estimates.estimate.margin_shares", lambda axes, _: [np.full(axis.m, 1 / axis.m) for axis in axes]
+    )
     assert np.sqrt(at_own / error()) < 0.85
 
 

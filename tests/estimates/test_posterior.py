@@ -6,7 +6,8 @@ import pytest
 import deniable as dn
 from deniable.estimates import posterior
 from deniable.estimates.posterior import shortest, truncated_normal
-from tests.estimates.test_estimate import some_counts, tiny
+from tests.support.situations import tiny
+from tests.support.surveys import some_counts
 
 
 def feasible(kind: str, n: int) -> dn.Estimate:

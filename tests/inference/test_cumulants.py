@@ -14,9 +14,9 @@ from deniable.inference.axis import Axis
 from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
 from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.protocols import Protocol
-from tests.estimates.test_estimate import KINDS, METHODS, own_estimate, tiny, truth_tensor
 from tests.support.channels import Channel, Outcome, evidence_channel
-from tests.support.situations import values
+from tests.support.situations import KINDS, METHODS, tiny, values
+from tests.support.surveys import own_estimate, truth_tensor
 
 
 def rows_of(axes: list[Axis], rng: np.random.Generator) -> list[np.ndarray]:

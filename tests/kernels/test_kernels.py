@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from functools import reduce
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -12,37 +11,10 @@ import numpy as np
 import pytest
 
 from deniable.client import PRIME
-from deniable.kernels import compiled as kernels
-from deniable.kernels import plain as twins
-from tests.support.kernel_twins import COMPARISONS, planes
+from deniable.kernels import compiled, plain
+from tests.support.kernel_twins import COMPARISONS, SIZES, check, finished, planes
 
-SIZES = [(1, 1), (63, 2), (64, 5), (33, 7), (34, 8), (65, 9), (700, 12), (20, 16), (5000, 17), (40_000, 70)]
 every_kernel = pytest.mark.parametrize("name", COMPARISONS)
-
-
-def check(name: str, reports: int, columns: int, density: float) -> None:
-    """The kernel makes of its output just what its twin does, twice over, so that adding shows."""
-    function, make = COMPARISONS[name]
-    if name == "triples":
-        columns = min(columns, 20)
-    fast = make(reports, columns, density, np.random.default_rng(reports))
-    slow = make(reports, columns, density, np.random.default_rng(reports))
-    for _ in range(2):
-        ours, plain = getattr(kernels, function)(*fast), getattr(twins, function)(*slow)
-    if ours is None:
-        ours, plain = finished(name, fast[-1]), finished(name, slow[-1])
-    if name in ("mix", "grow", "bends", "leap"):  # products may be fused with sums, and these be in another order
-        np.testing.assert_allclose(ours, plain)
-    else:
-        np.testing.assert_array_equal(ours, plain)
-
-
-def finished(name: str, out: np.ndarray) -> np.ndarray:
-    """Leave out the cells that `pairs` and `triples` leave unfinished."""
-    if name not in ("pairs", "triples"):
-        return out
-    index = np.indices(out.shape)
-    return np.where((np.diff(index, axis=0) >= 0).all(axis=0), out, 0)
 
 
 @every_kernel
@@ -57,11 +29,6 @@ def test_kernel_and_twin_agree_without_and_with_all_evidence(name: str, density:
     check(name, 130, 13, density)
 
 
-def check_everything() -> None:
-    for name, (reports, columns) in product(COMPARISONS, SIZES):
-        check(name, reports, columns, 0.3)
-
-
 def test_the_other_innermost_step_agrees_too(tmp_path: Path) -> None:
     """A processor without vector popcounts takes the carry-save adders (and one with them may stand in for it)."""
     from llvmlite import binding
@@ -69,7 +36,7 @@ def test_the_other_innermost_step_agrees_too(tmp_path: Path) -> None:
     features = binding.get_host_cpu_features()
     without = ",".join(("-" if "avx512" in name or not on else "+") + name for name, on in features.items())
     code = (
-        "from tests.kernels import test_kernels as t; from deniable.kernels import compiled as k;"
+        "from tests.support import kernel_twins as t; from deniable.kernels import compiled as k;"
         "t.check_everything(); print(k.ROWS, k.LEVELS)"
     )
     done = subprocess.run(
@@ -79,9 +46,6 @@ def test_the_other_innermost_step_agrees_too(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == (["4", "0"] if "+neon" in without else ["1", "4"])
-
-
-# -- twins against brute force ----------------------------------------------------------------------------------------
 
 
 def matrix(bits: np.ndarray, reports: int) -> np.ndarray:
@@ -98,21 +62,21 @@ def evidence() -> tuple[np.ndarray, np.ndarray]:
 def test_pairs_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
     bits, x = evidence
     out = np.zeros((7, 7), np.int64)
-    twins.pairs(bits, out)
+    plain.pairs(bits, out)
     np.testing.assert_array_equal(out, np.triu(x.T @ x))
 
 
 def test_triples_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
     bits, x = evidence
     out = np.zeros((7, 7, 7), np.int64)
-    twins.triples(bits, out)
+    plain.triples(bits, out)
     np.testing.assert_array_equal(out, finished("triples", np.einsum("ni,nj,nk->ijk", x, x, x)))
 
 
 def test_table_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> None:
     bits, x = evidence
     out = np.zeros((2, 12), np.int64)
-    twins.table(bits, np.array([1, 2, 5]), np.array([1, 3, 2]), 1, out)
+    plain.table(bits, np.array([1, 2, 5]), np.array([1, 3, 2]), 1, out)
     one = np.ones((777, 1), np.int64)
     axes = [np.hstack([one, x[:, columns]]) for columns in ([1], [2, 3, 4], [5, 6])]
     np.testing.assert_array_equal(out.reshape(2, 4, 3), np.einsum("ni,nj,nk->ijk", *axes))
@@ -122,7 +86,7 @@ def test_histogram_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> No
     bits, x = evidence
     codes = np.arange(777, dtype=np.int32) % 3
     out = np.zeros(3 * 4, np.int64)
-    twins.histogram(np.array([bits[1].ctypes.data, bits[2].ctypes.data]), 777, codes, out)
+    plain.histogram(np.array([bits[1].ctypes.data, bits[2].ctypes.data]), 777, codes, out)
     expected = np.zeros(12, np.int64)
     for row, code in zip(x, codes, strict=True):
         expected[row[1] + 2 * row[2] + 4 * code] += 1
@@ -131,7 +95,7 @@ def test_histogram_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> No
 
 def test_hashed_by_brute_force() -> None:
     seeds, shown, buckets, out = COMPARISONS["hashed"][1](200, 11, 0, np.random.default_rng(1))
-    twins.hashed(seeds, shown, buckets, out)
+    plain.hashed(seeds, shown, buckets, out)
     exact = [
         [sum(int(c) * v**k for k, c in enumerate(seed)) % PRIME * 5 // PRIME == int(y) for v in range(11)]
         for seed, y in zip(seeds, shown, strict=True)
@@ -143,13 +107,13 @@ def test_mix_by_brute_force() -> None:
     rng = np.random.default_rng(1)
     matrices, tensor = rng.normal(size=(6, 2, 2)), rng.normal(size=64)
     expected = reduce(np.kron, matrices) @ tensor
-    twins.mix(matrices, tensor)
+    plain.mix(matrices, tensor)
     np.testing.assert_allclose(tensor, expected)
 
 
 def test_a_step_multiplies_shares_by_the_gradient() -> None:
     t, gradient = np.random.default_rng(1).random((2, 50))
-    grown, shares = twins.grow(-np.sqrt(t), gradient)
+    grown, shares = plain.grow(-np.sqrt(t), gradient)
     np.testing.assert_allclose(shares, t * gradient)
     np.testing.assert_allclose(grown, -np.sqrt(t * gradient))
 
@@ -157,7 +121,7 @@ def test_a_step_multiplies_shares_by_the_gradient() -> None:
 def test_bends_by_brute_force() -> None:
     root, once, twice = np.random.default_rng(1).normal(size=(3, 20))
     step, bend = once - root, twice - 2 * once + root
-    np.testing.assert_allclose(twins.bends(root, once, twice), (step @ step, step @ bend, bend @ bend))
+    np.testing.assert_allclose(plain.bends(root, once, twice), (step @ step, step @ bend, bend @ bend))
 
 
 def test_a_leap_goes_along_the_parabola_through_three_points() -> None:
@@ -168,7 +132,7 @@ def test_a_leap_goes_along_the_parabola_through_three_points() -> None:
         expected += length**2 * (points[2] - 2 * points[1] + points[0])
         if length in (0.0, 1.0):
             np.testing.assert_allclose(expected, points[int(2 * length)])
-        leapt, shares = twins.leap(*points, length, 0.0)
+        leapt, shares = plain.leap(*points, length, 0.0)
         np.testing.assert_allclose(leapt, np.abs(expected) / np.linalg.norm(expected))
         np.testing.assert_allclose(shares, leapt**2)
         assert shares.sum() == pytest.approx(1)
@@ -179,12 +143,12 @@ def test_a_leap_can_end_where_steps_that_shrink_by_a_factor_would(factor: float)
     goal, way = np.random.default_rng(1).random((2, 50))
     goal /= np.linalg.norm(goal)
     steps = [goal + factor**k * way for k in range(3)]
-    leapt, _ = twins.leap(*steps, 1 / (1 - factor), 0.0)
+    leapt, _ = plain.leap(*steps, 1 / (1 - factor), 0.0)
     np.testing.assert_allclose(leapt, goal, rtol=1e-6)
 
 
 def test_a_leap_keeps_all_roots_above_the_least() -> None:
-    leapt, shares = twins.leap(np.array([1.0, 0.5]), np.array([1.0, 0.25]), np.array([1.0, 0.125]), 2.0, 1e-3)
+    leapt, shares = plain.leap(np.array([1.0, 0.5]), np.array([1.0, 0.25]), np.array([1.0, 0.125]), 2.0, 1e-3)
     np.testing.assert_allclose(leapt, np.array([1, 1e-3]) / np.sqrt(1 + 1e-6))
     assert shares.sum() == pytest.approx(1)
 
@@ -193,15 +157,15 @@ def test_a_tensor_that_does_not_fit_is_not_mixed() -> None:
     matrices = np.random.default_rng(1).random((8, 2, 2))
     for wrong in (np.ones(255), np.ones(512), np.ones(512)[::2], np.ones(256, np.float32)):
         with pytest.raises(ValueError, match="one after the other"):
-            kernels.mix(matrices, wrong)
+            compiled.mix(matrices, wrong)
         assert (wrong == 1).all()
     with pytest.raises(ValueError, match="one after the other"):
-        twins.mix(matrices, np.ones(512))
+        plain.mix(matrices, np.ones(512))
     with pytest.raises(ValueError, match="2 x 2"):
-        kernels.mix(matrices[:, :, :1], np.ones(256))
+        compiled.mix(matrices[:, :, :1], np.ones(256))
 
 
-@pytest.mark.parametrize("tools", [kernels, twins])
+@pytest.mark.parametrize("tools", [compiled, plain])
 def test_matrices_may_be_in_any_order_in_memory(tools: ModuleType) -> None:
     rng = np.random.default_rng(1)
     matrices, tensor = rng.random((8, 2, 2)), rng.random(256)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable import client
-from deniable.reports import answers_in as records
+from deniable.reports import answers_in
 
 SCHEMA = dn.Schema(
     [
@@ -173,8 +173,8 @@ numbers = st.one_of(st.integers(-30, 30), st.floats(-5, 25), st.sampled_from([0,
 def test_numbers_fall_in_the_ranges_the_client_says(column: list[float]) -> None:
     feature = dn.Choice.bins("x", [-math.inf, 0, 0.1, 10, 20, math.inf]).to_json()
     one_by_one = [client.encode(feature, number) for number in column]
-    assert records.encode(feature, pa.array(column, pa.float64())).tolist() == one_by_one
-    assert records.encode(feature, column).tolist() == one_by_one
+    assert answers_in.encode(feature, pa.array(column, pa.float64())).tolist() == one_by_one
+    assert answers_in.encode(feature, column).tolist() == one_by_one
 
 
 def test_numbers_are_written_one_way() -> None:
@@ -188,15 +188,15 @@ def test_numbers_are_written_one_way() -> None:
         with pytest.raises(dn.AnswerError, match="takes text or a number; found"):
             client.encode({"name": "x", "values": ["1", "2"]}, strange)
     decimals = pa.array([Decimal("0.00"), Decimal("12.50")])
-    assert records.encode(SCHEMA["income"].to_json(), decimals).tolist() == [0, 1]
+    assert answers_in.encode(SCHEMA["income"].to_json(), decimals).tolist() == [0, 1]
 
 
 def test_text_numbers_in_a_column_of_ranges_are_read_at_once_or_one_by_one() -> None:
     feature = SCHEMA["income"].to_json()
     numbers = [f"{x / 7:.6f}" for x in range(100)]
-    assert records.encode(feature, pa.array(numbers)).tolist() == [client.encode(feature, x) for x in numbers]
+    assert answers_in.encode(feature, pa.array(numbers)).tolist() == [client.encode(feature, x) for x in numbers]
     mixed = [*numbers, "10 to 20", "0 to under 10"]
-    assert records.encode(feature, pa.array(mixed)).tolist() == [client.encode(feature, x) for x in mixed]
+    assert answers_in.encode(feature, pa.array(mixed)).tolist() == [client.encode(feature, x) for x in mixed]
 
 
 @pytest.mark.parametrize(("column", "row"), [(["odd", None, "old"], 0), (["old", None, "odd"], 1)])

@@ -1,4 +1,5 @@
-import json
+"""Reports as tables, bytes and files: the same reports come back, and what is damaged is refused by name."""
+
 import os
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,8 @@ import pytest
 import deniable as dn
 from deniable.reports.columns import columns_of, report_bytes
 from deniable.reports.parquet import PLAN_KEY, write
-from tests.support.scripted import some_records
-from tests.support.situations import PLANS, values
-
-every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-MIXED = PLANS["everything mixed"]
-
-
-def some_reports(plan: dn.Plan, count: int = 100) -> dn.Reports:
-    rng = np.random.default_rng(count)
-    return dn.randomize(some_records(plan, json.loads(plan.to_json()), count, rng), plan, rng=rng)
+from tests.support.situations import MIXED, PLANS, every_plan, values
+from tests.support.surveys import some_reports
 
 
 @every_plan

@@ -5,13 +5,22 @@ A channel is a mapping from every possible outcome to its probability, for one t
 
 from collections import defaultdict
 from collections.abc import Callable
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 from math import prod
 
-from deniable.survey.protocols.protocols import GRR, LocalHashing, Protocol, Public, RandomizedResponse, UnaryEncoding
+from deniable.survey.protocols.protocols import (
+    GRR,
+    LocalHashing,
+    Protocol,
+    Public,
+    RandomizedResponse,
+    UnaryEncoding,
+)
 
 Outcome = tuple[int, ...]
+
 Channel = dict[Outcome, Fraction]
 
 
@@ -76,3 +85,10 @@ def expectation(law: Channel, value: Callable[[Outcome], Fraction]) -> Fraction:
 def worst_ratio(laws: list[Channel]) -> Fraction:
     """The largest ratio of one report's probabilities under two truths: e^epsilon by definition."""
     return max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in laws[0])
+
+
+def check_logarithm(epsilon: float, ratio: Fraction) -> None:
+    """Never understated, and right to 1e-12."""
+    with localcontext(Context(prec=60)):
+        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        assert 0 <= Decimal(epsilon) - exact <= Decimal("1e-12") * max(exact, 1)

@@ -1,5 +1,7 @@
 """Awkward situations, listed once by name: tests of every stage run over them."""
 
+import pytest
+
 import deniable as dn
 
 
@@ -64,3 +66,43 @@ PLANS = {
         },
     ),
 }
+
+
+def tiny(kind: str) -> tuple[dn.Plan, list[tuple[int, ...]]]:
+    """A plan and the true codes of a few respondents, small enough to enumerate every joint outcome of a report."""
+    flags = [dn.Flag("a"), dn.Flag("b")]
+    match kind:
+        case "flags":
+            schema = dn.Schema(flags)
+            protocols = {"a": dn.RandomizedResponse(p=0.1, q=0.8), "b": dn.RandomizedResponse(p=0.25, q=0.5)}
+            people = [(0, 1), (1, 1), (1, 0)]
+        case "GRR":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(2))])
+            protocols = {"a": dn.GRR(epsilon=1.0), "b": dn.GRR(epsilon=0.5)}
+            people = [(2, 0), (2, 1), (0, 1)]
+        case "unary":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b")])
+            protocols = {"a": dn.UnaryEncoding(p=0.2, q=0.7), "b": dn.RandomizedResponse(epsilon=1.0)}
+            people = [(1, 0), (1, 1), (2, 1)]
+        case "hashing":
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(2))])
+            protocols = {"a": dn.LocalHashing(epsilon=1.0, buckets=2), "b": dn.GRR(epsilon=1.0)}
+            people = [(0, 0), (2, 1)]
+        case _:
+            schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b"), dn.Choice("c", values(2))])
+            protocols = {
+                "a": dn.UnaryEncoding.optimized(1.0),
+                "b": dn.RandomizedResponse(p=0.3, q=0.6),
+                "c": dn.Public(),
+            }
+            people = [(0, 1, 1), (2, 0, 0)]
+    return dn.Plan(schema, protocols), people
+
+
+KINDS = ["flags", "GRR", "unary", "hashing", "mixed"]
+METHODS = ["unbiased", "consistent"]
+
+
+MIXED = PLANS["everything mixed"]
+FLAGS = dn.Plan(dn.Schema([dn.Flag(f"f{i}") for i in range(12)]), epsilon=12.0)
+every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable import client
-from tests.support.channels import Channel, channel, codes, worst_ratio
+from tests.support.channels import Channel, channel, check_logarithm, codes, worst_ratio
 from tests.support.situations import PLANS, values
-from tests.survey.test_protocols import check_logarithm
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", values(4)), dn.Flags("drugs", ["tea", "beer"])])
 

@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.survey.protocols.protocols import PROTOCOLS, Protocol, best, best_buckets, exp_down
 from deniable.survey.schema import Feature
-from tests.support.channels import channel, codes, column_codes, evidence_channel, expectation, worst_ratio
+from tests.support.channels import (
+    channel,
+    check_logarithm,
+    codes,
+    column_codes,
+    evidence_channel,
+    expectation,
+    worst_ratio,
+)
 from tests.support.situations import values
 
 EPSILONS = (0.05, 0.5, 1.0, 2.0, 4.0)
@@ -97,13 +105,6 @@ def test_the_largest_ratio_asked_for_is_rounded_down(epsilon: float | Fraction) 
         down = exp_down(epsilon)
         below = exact - Decimal(down.numerator) / Decimal(down.denominator)
         assert 0 < below <= exact * Decimal("1e-47")
-
-
-def check_logarithm(epsilon: float, ratio: Fraction) -> None:
-    """Never understated, and right to 1e-12."""
-    with localcontext(Context(prec=60)):
-        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-        assert 0 <= Decimal(epsilon) - exact <= Decimal("1e-12") * max(exact, 1)
 
 
 @every_protocol

@@ -8,38 +8,39 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.validation import interval_coverage as coverage
-from deniable.validation import run as validation
+from deniable.validation import interval_coverage, run
 from deniable.validation.interval_coverage import Held, Setting
 
 
 def test_the_error_of_a_share_is_that_of_its_surveys() -> None:
     rng = np.random.default_rng(1)
     held = (rng.random(400) < 0.9).astype(float)
-    value, error = coverage._ratio(held, np.ones(400))
+    value, error = interval_coverage._ratio(held, np.ones(400))
     assert value == held.mean()
     assert error == pytest.approx(np.sqrt(value * (1 - value) / 400))
-    value, error = coverage._ratio(10 * held, np.full(400, 10.0))  # ten cells that all do the same are one
+    value, error = interval_coverage._ratio(10 * held, np.full(400, 10.0))  # ten cells that all do the same are one
     assert error == pytest.approx(np.sqrt(value * (1 - value) / 400))
-    assert np.isnan(coverage._ratio(np.zeros(3), np.zeros(3))).all()
-    assert coverage._ratio(np.ones(8), np.ones(8)) == pytest.approx((1, np.sqrt(0.95 * 0.05 / 8)))  # not without error
+    assert np.isnan(interval_coverage._ratio(np.zeros(3), np.zeros(3))).all()
+    assert interval_coverage._ratio(np.ones(8), np.ones(8)) == pytest.approx(
+        (1, np.sqrt(0.95 * 0.05 / 8))
+    )  # not without error
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Held]:
-    return coverage.measure(Setting("flags", 4.0, 10_000, 2), 40)
+    return interval_coverage.measure(Setting("flags", 4.0, 10_000, 2), 40)
 
 
 @pytest.fixture(scope="module")
 def choices() -> list[Held]:
-    return coverage.measure(Setting("GRR", 4.0, 10_000, 2), 40)
+    return interval_coverage.measure(Setting("GRR", 4.0, 10_000, 2), 40)
 
 
 @pytest.mark.parametrize("rows", ["found", "choices"])
 def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, request: pytest.FixtureRequest) -> None:
     measured = request.getfixturevalue(rows)
     setting = measured[0].setting
-    assert [one.question for one in measured] == coverage.questions(setting)
+    assert [one.question for one in measured] == interval_coverage.questions(setting)
     for one in measured:
         if not one.question.startswith("error of"):
             assert one.judged
@@ -49,22 +50,22 @@ def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, req
 @pytest.mark.parametrize("kind", ["flags", "GRR"])
 def test_intervals_about_others_do_not(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a population, and respondents, whose answers are the other way round."""
-    draw, shares = coverage.survey, coverage.shares_for
-    monkeypatch.setattr(coverage, "survey", lambda *of: (np.flip((drawn := draw(*of))[0]), drawn[1]))
-    turned = {one.question: one.value for one in coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
-    assert all(turned[method] < 0.6 for method in coverage.METHODS)
+    draw, shares = interval_coverage.survey, interval_coverage.shares_for
+    monkeypatch.setattr(interval_coverage, "survey", lambda *of: (np.flip((drawn := draw(*of))[0]), drawn[1]))
+    turned = {one.question: one.value for one in interval_coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
+    assert all(turned[method] < 0.6 for method in interval_coverage.METHODS)
     assert turned["whole table"] == 0
-    monkeypatch.setattr(coverage, "survey", draw)
-    true = coverage.shares_for([2, 2] if kind == "flags" else [3, 3])
+    monkeypatch.setattr(interval_coverage, "survey", draw)
+    true = interval_coverage.shares_for([2, 2] if kind == "flags" else [3, 3])
 
     def others(levels: list[int]) -> np.ndarray:
         """Surveys are of the population; what they are compared with is another one."""
         return true if inspect.stack()[1].function == "survey" else np.flip(shares(levels), axis=0)
 
-    monkeypatch.setattr(coverage, "shares_for", others)
-    wrong = {one.question: one.value for one in coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
+    monkeypatch.setattr(interval_coverage, "shares_for", others)
+    wrong = {one.question: one.value for one in interval_coverage.measure(Setting(kind, 4.0, 10_000, 2), 5)}
     untouched = {"two surveys", "Cramer's V", "mutual information"}  # the same for both populations
-    for question in ("population", *coverage.JOINT):
+    for question in ("population", *interval_coverage.JOINT):
         if question in wrong and question not in untouched:
             assert wrong[question] < 0.6, question
 
@@ -78,25 +79,28 @@ def test_intervals_of_a_whole_table_are_wider(monkeypatch: pytest.MonkeyPatch) -
         return right(self, **options)
 
     monkeypatch.setattr(dn.Estimate, "table", table)
-    coverage.measure(Setting("flags", 4.0, 1_000, 1), 1)
+    interval_coverage.measure(Setting("flags", 4.0, 1_000, 1), 1)
     assert sum(options == {"simultaneous": True} for options in asked) == 1
 
 
 def test_tables_are_as_far_from_the_truth_as_it_is_said(found: list[Held]) -> None:
     setting = Setting("flags", 4.0, 10_000, 2)
     errors = {one.question: one.value for one in found if one.question.startswith("error of")}
-    ratios = coverage.accuracies(found)
+    ratios = interval_coverage.accuracies(found)
     assert ratios[setting, "feasible"] == errors["error of feasible"] / errors["error of maximum likelihood"]
-    plan = coverage.plan_for("flags", 4.0, 2)
-    own, reports = coverage.survey(plan, 1_000_000, np.random.default_rng(1))
+    plan = interval_coverage.plan_for("flags", 4.0, 2)
+    own, reports = interval_coverage.survey(plan, 1_000_000, np.random.default_rng(1))
     stderr = dn.estimate(dn.count(reports, ["f0", "f1"]), ["f0", "f1"]).table()["stderr"].to_numpy()
     expected = np.sqrt(np.mean(stderr**2) * 100)  # of 10 000 respondents
     assert errors["error of consistent"] == pytest.approx(expected, rel=0.2)
-    np.testing.assert_allclose(own, coverage.shares_for([2, 2]), atol=0.003)
+    np.testing.assert_allclose(own, interval_coverage.shares_for([2, 2]), atol=0.003)
 
 
 def made_up(setting: Setting, surveys: int) -> list[Held]:
-    return [coverage._held(setting, question, surveys, 10, 10, 0.9, 0.01) for question in coverage.questions(setting)]
+    return [
+        interval_coverage._held(setting, question, surveys, 10, 10, 0.9, 0.01)
+        for question in interval_coverage.questions(setting)
+    ]
 
 
 def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,48 +112,50 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path: Path, monkeypatch: pytest.
             raise KeyboardInterrupt
         return made_up(setting, surveys)
 
-    monkeypatch.setattr(coverage, "measure", fake)
+    monkeypatch.setattr(interval_coverage, "measure", fake)
     path = tmp_path / "coverage.csv"
     with pytest.raises(KeyboardInterrupt):
-        coverage.measured(path, quick=True)
+        interval_coverage.measured(path, quick=True)
     first = done[:3]
-    whole = coverage.measured(path, quick=True)
-    todo = coverage.settings(quick=True)
+    whole = interval_coverage.measured(path, quick=True)
+    todo = interval_coverage.settings(quick=True)
     assert list(dict.fromkeys(one.setting for one in whole)) == todo
     assert not set(first) & set(done[4:])
-    assert coverage.measured(path, quick=True) == whole
+    assert interval_coverage.measured(path, quick=True) == whole
     count = len(done)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:-1]), encoding="utf-8")  # the last setting is not whole
-    assert coverage.measured(path, quick=True) == whole
+    assert interval_coverage.measured(path, quick=True) == whole
     assert len(done) == count + 1
-    monkeypatch.setattr(coverage, "QUICK", coverage.QUICK + 1)
-    coverage.measured(path, quick=True)
+    monkeypatch.setattr(interval_coverage, "QUICK", interval_coverage.QUICK + 1)
+    interval_coverage.measured(path, quick=True)
     assert len(done) == count + 1 + len(todo)
-    monkeypatch.setattr(coverage, "_version", lambda: "another")
-    coverage.measured(path, quick=True)
+    monkeypatch.setattr(interval_coverage, "_version", lambda: "another")
+    interval_coverage.measured(path, quick=True)
     assert len(done) == count + 1 + 2 * len(todo)
 
 
 def test_all_processors_find_what_one_does() -> None:
     todo = [Setting("flags", 4.0, 1_000, 1), Setting("GRR", 4.0, 1_000, 1)]
-    assert dict(coverage._spread(todo, 2, quick=False)) == {setting: coverage.measure(setting, 2) for setting in todo}
+    assert dict(interval_coverage._spread(todo, 2, quick=False)) == {
+        setting: interval_coverage.measure(setting, 2) for setting in todo
+    }
 
 
 @pytest.mark.parametrize("text", ["kind,epsilon\nflags,much\n", "kind\n" + "x" * 200_000])
 def test_a_damaged_file_of_an_earlier_run_is_told_before_anything_is_done(tmp_path: Path, text: str) -> None:
     (tmp_path / "coverage.csv").write_text(text, encoding="utf-8")
     with pytest.raises(dn.EstimateError, match="coverage.csv: is not of an earlier run; remove it"):
-        coverage.check(tmp_path / "coverage.csv")
+        interval_coverage.check(tmp_path / "coverage.csv")
 
 
 def test_a_quick_run_leaves_the_numbers_of_a_full_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(validation.paper_figures, "simulated", lambda **_: [])
-    monkeypatch.setattr(validation.interval_coverage, "check", lambda path: seen.append(path.name))
+    monkeypatch.setattr(run.paper_figures, "simulated", lambda **_: [])
+    monkeypatch.setattr(run.interval_coverage, "check", lambda path: seen.append(path.name))
     for quick in (True, False):
         with pytest.raises((StopIteration, ValueError)):
-            validation.run(tmp_path, quick=quick)
+            run.run(tmp_path, quick=quick)
     assert seen == ["coverage-quick.csv", "coverage.csv"]
 
 
@@ -158,15 +164,19 @@ def test_pooled_numbers_are_plain_averages_of_what_is_judged() -> None:
         return Held("GRR", 1.0, n, 2, "", "ratio", 100, 100, given, value, error)
 
     rows = [held(1, 100, 0.96, 0.003), held(2, 60, 0.90, 0.004), held(3, 40, 0.1, 0.001), held(4, 0, np.nan, np.nan)]
-    (one,) = coverage.pooled(rows)
+    (one,) = interval_coverage.pooled(rows)
     assert (one.settings, one.judged, one.given, one.low) == (4, 2, 0.8, 1)
     assert one.value == pytest.approx(0.93)
     assert one.error == pytest.approx(0.0025)
     assert one.least == rows[1]
-    assert "    2 of   4    80%   93.0% +- 0.2%    1   90.0% +- 0.4% (GRR, epsilon 1, N = 2" in coverage.verdict(rows)
-    assert "ratio                never enough reports" in coverage.verdict(rows[3:])
+    assert (
+        "    2 of   4    80%   93.0% +- 0.2%    1   90.0% +- 0.4% (GRR, epsilon 1, N = 2"
+        in interval_coverage.verdict(rows)
+    )
+    assert "ratio                never enough reports" in interval_coverage.verdict(rows[3:])
 
 
 def test_the_verdict_has_a_line_for_each_question(found: list[Held]) -> None:
-    assert len(coverage.verdict(found).splitlines()) == 3 + len(coverage.TABLES) + len(coverage.JOINT)
-    assert f"{len(coverage.TABLES) + len(coverage.JOINT) - 1} kinds of 95 % intervals" in coverage.summary(found)
+    questions = len(interval_coverage.TABLES) + len(interval_coverage.JOINT)
+    assert len(interval_coverage.verdict(found).splitlines()) == 3 + questions
+    assert f"{questions - 1} kinds of 95 % intervals" in interval_coverage.summary(found)

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.analyses import sample_size as enough
-from deniable.charts import charts
-from deniable.charts.charts import Row
 from deniable.page import page
 from deniable.page.blocks import Number, Share, highest_and_lowest, most_common, shares_chart
 from deniable.page.pairs import Pair, conditionals
@@ -19,7 +16,7 @@ from deniable.page.single_questions import ANSWERS, singles
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
 from deniable.survey.privacy import Promise, in_one_sentence, of_question, of_report
-from tests.page.test_page import Element, read, rows_of
+from tests.support.pages import Element, read, rows_of
 
 JUDO = "sports: judo"
 SCHEMA = dn.Schema(
@@ -75,9 +72,6 @@ def share(value: float, half: float) -> dict[str, Any]:
     return {"proportion": value, "low": value - half, "high": value + half}
 
 
-# -- promise -----------------------------------------------------------------------------------------------------------
-
-
 def beliefs(ratio: int, head: list[str]) -> list[str]:
     """What each belief in a table's head can become."""
     before = [Fraction(*map(int, words.split(" in "))) for words in head[1:]]
@@ -120,9 +114,6 @@ def test_how_often_the_true_answer_is_marked_and_how_often_another(root: Element
         assert float(cells[true].removesuffix("%")) == pytest.approx(100 * protocol.q, abs=0.0051)
         assert float(cells[other].removesuffix("%")) == pytest.approx(100 * protocol.p, abs=0.0051)
         assert float(cells[1]) == pytest.approx(protocol.epsilon, abs=1e-4)
-
-
-# -- captions ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("half", "sure"), [(0.04, True), (0.06, False), (0.2, False)])
@@ -175,9 +166,6 @@ def test_shares_within_groups_are_as_precise_as_they_are_known(root: Element) ->
         assert 10.0**-digits <= half / 3 < 10.0 ** (1 - digits)
 
 
-# -- which answers -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("first", "second", "given", "what"),
     [
@@ -217,50 +205,6 @@ def test_of_many_answers_the_most_common_are_shown() -> None:
     assert values[int(weights.argmax())] in shown
     assert values[int(weights.argmin())] not in shown
     assert f"The {ANSWERS} most common of {many} answers" in chart.caption
-
-
-@pytest.mark.parametrize(("errors", "rough"), [(0.05, True), (1.0, True), (1.9, True), (2.1, False), (6.0, False)])
-def test_a_share_is_rough_until_it_is_two_standard_errors_above_zero(errors: float, rough: bool) -> None:
-    """With p = 1/4, q = 3/4 and even answers the variance of an estimated share is 1/n."""
-    plan = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(p=1 / 4, q=3 / 4)})
-    n = 1_000_000
-    yes = round(n / 4 + errors * n**0.5 / 2)
-    est = dn.estimate(dn.Counts(plan, {("a",): np.array([n, yes])}), ["a"]).about("population")
-    assert est.cell({"a": True}).value == pytest.approx(errors / n**0.5)
-    assert enough.for_cells(est, [{"a": True}]).rough == rough
-
-
-# -- pictures ----------------------------------------------------------------------------------------------------------
-
-
-def across(path: Element) -> list[float]:
-    return [float(place) for place in re.findall(r"[ML] ([-\d.]+)", path.attributes["d"])]
-
-
-def down(path: Element) -> list[float]:
-    return [float(place) for place in re.findall(r"[ML] [-\d.]+ ([-\d.]+)", path.attributes["d"])]
-
-
-@pytest.mark.parametrize("percent", [True, False])
-def test_a_bar_is_as_long_as_its_value(percent: bool) -> None:
-    values = [(0.3, 0.25, 0.36), (0.1, 0.02, 0.15), (0.5, 0.41, 0.56), (-0.02, -0.1, 0.05)]
-    rows = [Row(f"row {k}", "", *numbers, "x") for k, numbers in enumerate(values)]
-    svg = read(charts.intervals(rows, name="c", title="t", about="a", percent=percent)).all("svg")[0]
-    ticks = {
-        float(text.text.replace("−", "-").removesuffix(" %")) / (100 if percent else 1): float(text.attributes["x"])
-        for text in svg.all("text")
-        if "middle" in text.attributes["style"]
-    }
-    unit = (ticks[max(ticks)] - ticks[0]) / max(ticks)
-    bars = [path for path in svg.all("path") if "fill: var(--bar)" in path.attributes["style"]]
-    lines = [path for path in svg.all("path") if "stroke-width: 4" in path.attributes["style"]]
-    assert len(bars) == len(lines) == len(values)
-    for bar, line, (value, low, high) in zip(bars, lines, values, strict=True):
-        start, end = min(across(bar)), max(across(bar))
-        assert end - start == pytest.approx(abs(value) * unit, abs=0.03)
-        assert [start, end] == pytest.approx(sorted([ticks[0], ticks[0] + value * unit]), abs=0.03)
-        assert across(line) == pytest.approx([ticks[0] + low * unit, ticks[0] + high * unit], abs=0.03)
-        assert (min(down(bar)) + max(down(bar))) / 2 == pytest.approx(down(line)[0], abs=0.03)  # in the same row
 
 
 HIDES = r"""(?x) (?<![\w-]) (

@@ -1,0 +1,168 @@
+"""Where reports come from: files, folders and patterns of names are counted as in memory; bad ones are named."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deniable as dn
+from deniable.reports.parquet import write
+from tests.support.situations import MIXED, PLANS, values
+from tests.support.surveys import brute_force, some_reports
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(
+    "asked", [{"order": 2}, {"order": 3}, {"names": ["hash", "arm", "flag"]}, {"names": ["grr"]}], ids=str
+)
+def test_streamed_is_in_memory(folder: Path, asked: dict[str, Any]) -> None:
+    whole = dn.count(some_reports(MIXED, 1000), **asked)
+    files = sorted(folder.iterdir())
+    for source in (
+        folder,
+        str(folder),
+        f"{folder}/*.parquet",
+        files,
+        [folder / "part0.parquet", f"{folder}/part[123]*"],
+    ):
+        assert dn.count(source, **asked) == whole
+    assert dn.count(files[1], **asked) == dn.count(dn.Reports.load(files[1]), **asked)
+
+
+def test_row_groups_and_batches_of_odd_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = some_reports(MIXED, 9000)
+    reports.save(tmp_path / "r.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    pq.write_table(table, tmp_path / "r.parquet", row_group_size=777)
+    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    assert dn.count(tmp_path / "r.parquet", order=2) == dn.count(reports, order=2)
+
+
+def test_reports_sliced_between_bytes_are_counted() -> None:
+    reports = some_reports(MIXED, 200)
+    part = dn.Reports(MIXED, reports.table.slice(3, 101))
+    np.testing.assert_array_equal(dn.count(part, order=2).array("flag", "oue"), brute_force(part, ("flag", "oue")))
+
+
+def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
+    (folder / "part2.parquet").write_bytes((folder / "part2.parquet").read_bytes()[:-9])
+    with pytest.raises(dn.ReportError, match="part2.parquet: cannot be read as Parquet"):
+        dn.count(folder, order=2)
+    damaged = bytearray((folder / "part3.parquet").read_bytes())
+    damaged[4:2000] = os.urandom(1996)
+    (folder / "part2.parquet").write_bytes(damaged)
+    with pytest.raises(dn.ReportError, match="part2.parquet: "):
+        dn.count(folder, order=2)
+    some_reports(PLANS["one flag"]).save(folder / "part2.parquet")
+    with pytest.raises(
+        dn.CountError, match=f"part2.parquet is of another plan than .*part0.parquet: .*{MIXED.fingerprint}"
+    ):
+        dn.count(folder, order=2)
+    pq.write_table(pa.table({"a": [1]}), folder / "part2.parquet")
+    with pytest.raises(dn.ReportError, match="part2.parquet: there is no plan"):
+        dn.count(folder, order=2)
+    table = some_reports(MIXED).table.drop("grr")
+    pq.write_table(table.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), folder / "part2.parquet")
+    with pytest.raises(dn.ReportError, match="part2.parquet: column 'grr' is missing"):
+        dn.count(folder, order=2)
+    with pytest.raises(dn.ReportError, match="nowhere/x.*: no such file"):
+        dn.count(tmp_path / "nowhere/x*", order=2)
+    with pytest.raises(dn.ReportError, match="no files to count"):
+        dn.count([], order=2)
+
+
+def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
+    table = some_reports(PLANS["one flag"], 3).table.set_column(0, "a", pa.array([True, None, False]))
+    pq.write_table(
+        table.replace_schema_metadata({"deniable.plan": PLANS["one flag"].to_json()}), tmp_path / "r.parquet"
+    )
+    with pytest.raises(
+        dn.ReportError, match=r"r.parquet: report 1 \(counted from 0\), column 'a': null; a report leaves nothing out"
+    ):
+        dn.count(tmp_path / "r.parquet", ["a"])
+
+
+MEMORY = """
+import os
+from pathlib import Path
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # each worker has batches of its own
+import deniable as dn
+import deniable.kernels.bitplanes
+deniable.kernels.bitplanes.WORTH = 0  # numba or not makes a difference of its own
+{what}
+print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
+"""
+
+
+def peak_kilobytes(what: str) -> int:
+    code = MEMORY.format(what=what)
+    return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """Once all workers have batches, more reports take hardly more memory when streamed, and much more when loaded."""
+    plan = dn.Plan(dn.Schema([dn.Choice("a", values(9))]), {"a": dn.LocalHashing(epsilon=1.0)})
+    files = {}
+    for rows in (2_400_000, 9_600_000):
+        part = dn.randomize({"a": ["v0"] * 800_000}, plan)
+        files[rows] = str(tmp_path / f"{rows}.parquet")
+        write(files[rows], plan, [part] * (rows // 800_000))
+    streamed = [peak_kilobytes(f"assert dn.count({path!r}, order=1).n == {rows}") for rows, path in files.items()]
+    loaded = [peak_kilobytes(f"dn.Reports.load({path!r})") for path in files.values()]
+    assert streamed[1] - streamed[0] < 50_000
+    assert loaded[1] - loaded[0] > 100_000
+
+
+def test_files_are_counted_once_and_found_at_any_depth(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    (folder / "part3.parquet").rename(folder / "deep/part3.parquet")
+    (folder / "._part0.parquet").write_text("not a file of reports")
+    assert dn.count(f"{folder}/**/part*.parquet", ["flag"]).n == 1000
+    assert dn.count(folder, ["flag"]).n == 512
+    with pytest.raises(dn.ReportError, match="part0.parquet is given more than once"):
+        dn.count([folder, folder / "part0.parquet"], ["flag"])
+    (folder / "empty").mkdir()
+    with pytest.raises(dn.ReportError, match="empty: no Parquet files in this folder"):
+        dn.count(folder / "empty", ["flag"])
+
+
+def test_a_plan_in_the_files_own_metadata_is_found(tmp_path: Path) -> None:
+    reports = some_reports(MIXED)
+    frame = pl.from_arrow(reports.table)
+    frame.write_parquet(tmp_path / "r.parquet", metadata={"deniable.plan": MIXED.to_json()})
+    assert dn.count(tmp_path / "r.parquet", order=2) == dn.count(reports, order=2)
+    assert dn.Reports(MIXED, frame) == reports
+    frame.with_columns(pl.col("grr").cast(pl.String).cast(pl.Categorical)).pipe(lambda f: dn.Reports(MIXED, f)).save(
+        tmp_path / "again.parquet"
+    )
+    assert dn.Reports.load(tmp_path / "again.parquet") == reports
+
+
+def test_a_bad_report_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    shown = ["v1"] * 9000
+    shown[5000] = "v9"
+    reports = some_reports(MIXED, 9000)
+    table = reports.table.set_column(1, "grr", pa.array(shown))
+    pq.write_table(table.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), tmp_path / "r.parquet")
+    with pytest.raises(dn.ReportError, match=r"r.parquet: report 5000 \(counted from 0\), column 'grr': 'v9' is not"):
+        dn.count(tmp_path / "r.parquet", order=2)
+    double = pa.table([table["flag"], table["flag"]], ["flag", "flag"])
+    pq.write_table(double.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), tmp_path / "r.parquet")
+    with pytest.raises(dn.ReportError, match=r"r.parquet: column 'flag' stands twice"):
+        dn.count(tmp_path / "r.parquet", ["flag"])
+
+
+def test_empty_pieces_of_a_table_do_not_matter() -> None:
+    reports = some_reports(MIXED, 50)
+    pieces = pa.concat_tables([reports.table.slice(7, 0), reports.table.slice(0, 13), reports.table.slice(13, 0)])
+    assert len(dn.Reports(MIXED, pieces)) == 13
+    assert len(dn.Reports(MIXED, pa.concat_tables([pieces, reports.table.slice(13)]))) == 50

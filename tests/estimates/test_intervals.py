@@ -1,0 +1,173 @@
+"""Intervals as estimates give them: of cells, tables and linear questions, exact and normal, given what is known."""
+
+from itertools import product
+from math import isnan
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from tests.support.situations import tiny, values
+from tests.support.surveys import cumulants_of, some_counts
+
+
+def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> None:
+    plan, _ = tiny("GRR")
+    many, few = (dn.estimate(some_counts(plan, n), ["a", "b"]).cell(a="v0", b="v1") for n in (20_000, 20))
+    low, high = many.confidence_interval()
+    assert low < many.value < high
+    assert high - low == pytest.approx(2 * 1.96 * many.stderr, rel=0.01)
+    wide = many.confidence_interval(0.99)
+    assert wide[0] < low < high < wide[1]
+    assert str(many) == f"{many.value:.4f} +- {many.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
+    assert not few.enough
+    assert all(map(isnan, few.confidence_interval()))
+    assert str(few) == f"{few.value:.4f} (not enough reports for this question)"
+    assert many.confidence_interval(np.float32(0.5)) == many.confidence_interval(0.5)
+    assert repr(many) == f"<Answer {many}>"
+    for level in (0, 1, 95, "0.95", np.nan, None, 1 - 1e-16):
+        with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1, such as 0.95; found"):
+            many.confidence_interval(level)
+
+
+def test_a_flag_and_its_opposite_have_mirrored_intervals() -> None:
+    rr = dn.RandomizedResponse(p=0.125, q=0.75)
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {"a": rr, "b": rr})
+    for subject, names in product(("respondents", "population"), (["a"], ["a", "b"])):
+        est = dn.estimate(some_counts(plan, 1000), names).about(subject)
+        low, high = est.cell(a=True).confidence_interval()
+        assert est.cell(a=False).confidence_interval() == pytest.approx((1 - high, 1 - low))
+    no, yes = dn.estimate(some_counts(plan, 1000), ["a"]).table().to_pylist()
+    assert (no["low"], no["high"]) == pytest.approx((1 - yes["high"], 1 - yes["low"]))
+
+
+def test_unbiased_unary_columns_have_exact_intervals_and_centred_ones_shorter() -> None:
+    plan = dn.Plan(dn.Schema([dn.Choice("a", values(4))]), {"a": dn.UnaryEncoding.optimized(1.0)})
+    counts = some_counts(plan, 2000)
+    plain, centred = (dn.estimate(counts, ["a"], method=method).cell(a="v2") for method in ("unbiased", "consistent"))
+    assert plain.law is not None
+    assert plain.law.c == counts.array("a")[3]
+    assert centred.law is None
+    lengths = [np.diff(one.confidence_interval())[0] for one in (plain, centred)]
+    assert lengths[1] < 0.95 * lengths[0]
+
+
+def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 1000), ["a"])
+    exact = est.cell(a="v0")
+    assert exact.law is not None
+    assert (est + est).cell(a="v0").law is None
+    assert (est + est).cell(a="v0").enough
+    monkeypatch.setattr("deniable.estimates.respondents.MOST_EXACT", 999)
+    normal = est.cell(a="v0")
+    assert normal.law is None
+    assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
+
+
+def test_what_is_known_has_no_width_and_conditioning_narrows_intervals() -> None:
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 20_000), ["a", "b"])
+    share = est.cell(a="v0").value + 0.001
+    given = est.given({"a": {"v0": share}})
+    assert given.cell(a="v0").confidence_interval() == pytest.approx((share, share))
+    narrow, wide = (np.diff(one.cell(a="v0", b="v0").confidence_interval())[0] for one in (given, est))
+    assert 0 < narrow < wide
+    assert given.project("b", "a").cell(a="v0", b="v0").confidence_interval() == pytest.approx(
+        given.cell(a="v0", b="v0").confidence_interval()
+    )
+    public = dn.Plan(dn.Schema([dn.Choice("arm", ["x", "y"])]), {"arm": dn.Public()})
+    arm = dn.estimate(some_counts(public, 50), ["arm"])
+    value = arm.cell(arm="x").value
+    assert arm.cell(arm="x").confidence_interval() == (value, value)
+
+
+def test_linear_questions_that_are_cells_are_answered_as_cells_and_others_by_their_cells() -> None:
+    plan, _ = tiny("flags")
+    est = dn.estimate(some_counts(plan, 3000), ["a", "b"]).about("population")
+    as_cell, cell = est.linear([[0, 0], [1, -1]]), est.cell(a=True, b=False)
+    assert as_cell.confidence_interval() == pytest.approx(cell.confidence_interval())
+    assert as_cell.enough == cell.enough
+    weights = np.array([[0.0, 1.0], [-1.0, 0.0]])  # b less a: no product, and of the cells (a, not b) and (not a, b)
+    many = est.linear(weights)
+    low, high = many.confidence_interval()
+    assert [low, high] == pytest.approx([many.value - 1.96 * many.stderr, many.value + 1.96 * many.stderr], abs=1e-4)
+    assert many.enough
+    skewed = dn.Plan(plan.schema, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=9.0)))
+    rare = dn.Counts(skewed, {("a", "b"): [[5000, 2000], [2002, 1999]]})  # hardly anybody has a without b
+    est = dn.estimate(rare, ["a", "b"]).about("population")
+    assert est.cell(a=True).enough
+    assert est.cell(b=True).enough
+    assert not est.cell(a=True, b=False).enough
+    assert not est.linear(weights).enough
+    plan, _ = tiny("GRR")
+    est = dn.estimate(some_counts(plan, 20), ["a", "b"])
+    whole = np.zeros((4, 3))
+    whole[0, 0] = 2
+    assert est.linear(whole).confidence_interval() == (2, 2)
+    for seed in range(20):  # the values sum to the whole, whatever rounding says
+        est = dn.estimate(some_counts(plan, 300, seed=seed), ["a", "b"])
+        values_of_a = np.zeros((4, 3))
+        values_of_a[1:, 0] = 1
+        values_of_a[0, 0] = 1e-3
+        assert est.linear(values_of_a).confidence_interval() == pytest.approx((1.001, 1.001))
+
+
+def test_about_the_population_no_variation_is_not_knowledge() -> None:
+    """One report, or reports that all agree, leave nothing to estimate a variance from."""
+    plan, _ = tiny("flags")
+    for counts in ([[1, 1], [1, 1]], [[100, 0], [0, 0]]):
+        est = dn.estimate(dn.Counts(plan, {("a", "b"): counts}), ["a", "b"]).about("population")
+        assert np.isnan(est.table()["low"].to_numpy()).all()
+        assert not est.cell(a=True, b=True).enough
+        assert est.cell().confidence_interval() == (1, 1)  # how many there are is known
+    public = dn.Plan(
+        dn.Schema([dn.Choice("x", values(3)), dn.Flag("s")]),
+        {"x": dn.Public(), "s": dn.RandomizedResponse(epsilon=1.0)},
+    )
+    table = np.array([[2000, 900], [1000, 400], [1000, 500], [0, 0]])  # nobody is in the third region
+    est = dn.estimate(dn.Counts(public, {("x", "s"): table}), ["x", "s"])
+    assert est.cell(x="v2", s=True).confidence_interval() == (0, 0)  # of these respondents that is known,
+    assert not est.about("population").cell(x="v2", s=True).enough  # of others it is not
+    ones = [dn.estimate(some_counts(plan, 1, seed=seed), ["a"]) for seed in range(200)]
+    assert not sum(ones).about("population").cell(a=True).enough
+    assert sum(ones).cell(a=True).enough
+
+
+def test_the_library_looks_at_independence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = tiny("flags")
+    est = dn.estimate(some_counts(plan, 3000), ["a", "b"])
+    assert est.cell(a=True, b=True).enough
+    never = cumulants_of(-1.0)
+    monkeypatch.setattr("deniable.estimates.respondents.Group.independent", lambda *_, **__: never)
+    assert not est.cell(a=True, b=True).enough
+    assert np.isnan(est.table()["low"].to_numpy()).all()
+
+
+def test_an_interval_that_would_say_nothing_is_not_given() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=0.01)))
+    cell = dn.estimate(some_counts(plan, 1000), ["a", "b"]).cell(a=True, b=True)
+    assert cell.stderr > 0.5
+    assert not cell.enough
+
+
+def test_simultaneous_intervals_hold_for_whole_tables() -> None:
+    """All cells at once in 95 % of surveys or a little more; intervals one by one, the control, do not."""
+    schema = dn.Schema([dn.Choice("a", values(4)), dn.Flag("b")])
+    plan = dn.Plan(schema, {"a": dn.GRR(epsilon=1.5), "b": dn.RandomizedResponse(epsilon=1.5)})
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(4, size=3000), rng.random(3000) < 0.4
+    truth = np.array([[np.mean((a == x) & (b == y)) for y in (False, True)] for x in range(4)]).reshape(-1)
+    records = {"a": np.array(values(4))[a], "b": b}
+    held = {True: 0, False: 0}
+    for _ in range(400):
+        est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"])
+        for simultaneous in held:
+            table = est.table(simultaneous=simultaneous)
+            low, high = (table[name].to_numpy() for name in ("low", "high"))
+            held[simultaneous] += bool(np.all((low <= truth) & (truth <= high)))
+    assert 0.92 < held[True] / 400 < 0.99
+    assert held[False] / 400 < 0.8
+    one = est.table(simultaneous=True).to_pylist()[0]
+    same = est.cell(a=one["a"], b=one["b"]).confidence_interval(0.95 ** (1 / 8))
+    assert (one["low"], one["high"]) == pytest.approx(same)

@@ -1,0 +1,30 @@
+"""Hashes and buckets of the bulk code against exact integers, and that buckets are even."""
+
+import numpy as np
+
+from deniable import client
+from deniable.reports import perturb
+from deniable.reports.randomness import seeded
+
+
+def test_bulk_hash_is_the_polynomial() -> None:
+    rng = np.random.default_rng(3)
+    for g in (2, 7, 4096):
+        seed = rng.integers(client.PRIME, size=(500, 4), dtype=np.uint32)
+        seed[:5] = [[client.PRIME - 1] * 4, [0] * 4, [1, 0, 0, 0], [0, 0, 0, client.PRIME - 1], [5, 6, 7, 8]]
+        codes = rng.integers(4096, size=500).astype(np.int16)
+        codes[:5] = 4095
+        exact = [
+            sum(int(c) * int(x) ** k for k, c in enumerate(row)) % client.PRIME * g // client.PRIME
+            for row, x in zip(seed, codes, strict=True)
+        ]
+        assert perturb.bucket(seed, codes, g).tolist() == exact
+
+
+def test_bulk_buckets_are_even() -> None:
+    """A statistical test, with a control: chi-square below its 99.99 % point, and a shared seed fails it."""
+    draws = seeded(np.random.default_rng(5))
+    seed = perturb.seeds(200_000, draws)
+    for values_used, low, high in ((seed, 0, 30.0), (np.repeat(seed[:100], 2000, axis=0), 300.0, np.inf)):
+        count = np.bincount(perturb.bucket(values_used, np.full(200_000, 3, np.int16), 8), minlength=8)
+        assert low <= ((count - 25_000) ** 2 / 25_000).sum() <= high

@@ -1,0 +1,102 @@
+"""Every one of the 65 536 draws, through the client's whole `report_from` and the bulk code's whole `randomize_codes`.
+
+For every feature of every plan, the share of draws that give each outcome is exactly its numerator.
+"""
+
+import io
+import itertools
+import json
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+import deniable as dn
+from deniable import client
+from deniable.reports.randomize import randomize_codes
+from deniable.survey.protocols.protocols import BitByBit, KeepOrUniform
+from tests.support.situations import PLANS
+
+ALL = np.arange(65536, dtype=np.uint16)
+# For every feature of every plan, through the client's whole `report_from` and the bulk code's whole `randomize_codes`:
+# the share of draws that give each outcome is exactly its numerator.
+Perturbed = Callable[[dn.Plan, int, list[np.ndarray]], np.ndarray]  # plan of one feature, code, draws of each step
+
+
+def single(plan: dn.Plan, name: str) -> dn.Plan:
+    """The plan of one feature alone."""
+    feature = plan.schema[name]
+    alone = dn.Flag(feature.name) if isinstance(feature, dn.Flag) else feature
+    return dn.Plan(dn.Schema([alone]), {name: plan[name]})
+
+
+def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
+    """What the client shows: a row of bits, or of one outcome, for each set of draws. After a rejection comes 0."""
+    document = json.loads(plan.to_json())
+    (feature,) = document["features"]
+    answer = feature["values"][code] if "values" in feature else bool(code)
+    record = {feature["name"]: answer}
+    bits = isinstance(plan.protocols[0], BitByBit)
+    reports = []
+    for draws in zip(*(step.tolist() for step in steps), strict=True):
+        stream = b"".join(struct.pack("<H", draw) for draw in draws) + bytes(2)
+        if isinstance(plan.protocols[0], dn.LocalHashing):
+            stream = bytes(16) + stream  # a hash that sends everything to bucket 0
+        source = io.BytesIO(stream).read
+        reports.append(int.from_bytes(client.report_from(source, record, document), "little"))
+    if bits:
+        return np.array([[report >> place & 1 for place in range(len(steps))] for report in reports])
+    return (
+        np.array(reports)[:, None]
+        if not isinstance(plan.protocols[0], dn.LocalHashing)
+        else (np.array([report >> 128 for report in reports])[:, None])
+    )
+
+
+def by_bulk(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
+    """The same from the bulk code."""
+    count = len(steps[0])
+    hashing = isinstance(plan.protocols[0], dn.LocalHashing)
+    given = iter([*[np.zeros(2 * count, np.uint16)] * (4 * hashing), *steps])
+    later = itertools.repeat(None)
+
+    def draws(size: int) -> np.ndarray:
+        step = next(given, next(later))
+        return np.zeros(size, np.uint16) if step is None else step.copy()
+
+    table = randomize_codes([np.full(count, code, np.int16)], plan, draws).table
+    if isinstance(plan.protocols[0], BitByBit):
+        return np.column_stack([column.to_numpy() for column in table.columns])
+    column = table.columns[-1].combine_chunks()
+    return (column if hashing else column.indices).to_numpy()[:, None]
+
+
+def check_all_draws(plan: dn.Plan, perturbed: Perturbed) -> None:
+    """Each outcome comes from exactly as many of the 65 536 draws as its numerator says."""
+    (feature,), (protocol,) = plan.schema, plan.protocols
+    codes = {0, 1} if isinstance(feature, dn.Flag) else {0, feature.levels - 1}
+    for code in codes:
+        if isinstance(protocol, BitByBit):
+            ones = perturbed(plan, code, [ALL] * protocol.columns).sum(axis=0)
+            p, q = protocol.integers.values()
+            assert ones.tolist() == [q if column == code else p for column in feature.columns]
+        elif isinstance(protocol, KeepOrUniform):
+            n, keep = protocol.outcomes, protocol.keep
+            share = 65536 // n
+            true = 0 if isinstance(protocol, dn.LocalHashing) else code
+            other = np.full(65536, share * ((true + 1) % n), np.uint16)  # the uniform draw that gives the next outcome
+            shown = perturbed(plan, code, [ALL, other])[:, 0]
+            assert (shown == true).sum() == keep
+            assert (shown == (true + 1) % n).sum() == 65536 - keep
+            shown = perturbed(plan, code, [np.full(65536, 65535, np.uint16), ALL])[:, 0]
+            expected = np.full(n, share)
+            expected[0] += 65536 - share * n  # those rejected are given 0 at the second try
+            assert np.bincount(shown, minlength=n).tolist() == expected.tolist()
+
+
+SINGLES = {
+    f"{title}: {name}": single(plan, name)
+    for title, plan in PLANS.items()
+    for name in plan.schema.names
+    if not isinstance(plan[name], dn.Public)
+}

@@ -1,0 +1,91 @@
+"""Bugs to plant in client and bulk code, which tests of their draws must catch."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable import client
+from deniable.reports import perturb
+
+
+def off_by_one(key: str) -> Callable[[Any], Any]:
+    """A client's or a bulk function's threshold raised by one, wherever it comes from."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        read, bulk = dict(client.PERTURB), (perturb.bit_planes, perturb.keep_or_uniform)
+
+        def raised(name: str) -> Any:
+            def planted(code: int, feature: Any, source: Any) -> Any:
+                protocol = feature["protocol"]
+                bad = protocol | ({key: protocol[key] + 1} if key in protocol else {})
+                return read[name](code, feature | {"protocol": bad}, source)
+
+            return planted
+
+        monkeypatch.setattr(client, "PERTURB", {name: raised(name) for name in read})
+        planes, keep = bulk
+        at = {"p": (1, 0), "q": (0, 1)}.get(key, (0, 0))
+        monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(c, v, p + at[0], q + at[1], d))
+        monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: keep(c, k + (key == "keep"), n, d))
+
+    return plant
+
+
+def plant_inclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`draw <= threshold` for `draw < threshold`."""
+    draws = client._draws
+    monkeypatch.setattr(client, "_draws", lambda source, count: tuple(max(d, 1) - 1 for d in draws(source, count)))
+    planes, keep = perturb.bit_planes, perturb.keep_or_uniform
+    less = lambda d: lambda n: np.maximum(d(n), 1) - 1  # noqa: E731
+    monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(c, v, p, q, less(d)))
+    monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: keep(c, k, n, less(d)))
+
+
+def plant_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The true value randomized as a false one, and a false one as true."""
+    read = dict(client.PERTURB)
+
+    def swapped(name: str) -> Any:
+        def planted(code: int, feature: Any, source: Any) -> Any:
+            p = feature["protocol"]
+            return read[name](code, feature | {"protocol": p | {"p": p["q"], "q": p["p"]} if "p" in p else p}, source)
+
+        return planted
+
+    monkeypatch.setattr(client, "PERTURB", {name: swapped(name) for name in read})
+    planes = perturb.bit_planes
+    monkeypatch.setattr(perturb, "bit_planes", lambda c, v, p, q, d: planes(1 - c, v, p, q, d))
+
+
+def plant_unrandomized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bit, or the coin, left out: the truth is shown."""
+    read = dict(client.PERTURB)
+
+    def bare(name: str) -> Any:
+        def planted(code: int, feature: Any, source: Any) -> Any:
+            field, width = read[name](code, feature, source)
+            if "keep" in feature["protocol"]:
+                return (0 if width > 128 else code), width
+            truth = code == (width - 1 if "values" in feature else 1)
+            return field & ~(1 << width - 1) | truth << width - 1, width
+
+        return planted
+
+    monkeypatch.setattr(client, "PERTURB", {name: bare(name) for name in read})
+    planes, keep = perturb.bit_planes, perturb.keep_or_uniform
+
+    def bare_planes(codes: Any, columns: range, p: int, q: int, draws: Any) -> Any:
+        out = planes(codes, columns, p, q, draws)
+        out[-1] = np.packbits(codes == columns[-1], bitorder="little")
+        return out
+
+    monkeypatch.setattr(perturb, "bit_planes", bare_planes)
+    monkeypatch.setattr(perturb, "keep_or_uniform", lambda c, k, n, d: (keep(c, k, n, d), c)[1])
+
+
+def plant_unrejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A uniform value by remainder, nothing drawn again: the first values get more than their share."""
+    monkeypatch.setattr(client, "_uniform", lambda m, source: client._draws(source, 1)[0] % m)
+    monkeypatch.setattr(perturb, "_uniform", lambda count, m, draws: (draws(count) % m).astype(np.int16))
