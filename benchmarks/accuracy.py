@@ -34,7 +34,7 @@ from deniable.estimates.likelihood import (
 )
 from deniable.estimates.likelihood_table import Grid, Tree, patterns_of
 from deniable.inference.tensors import along, flat, moment_matrix
-from deniable.simulate import patterns, shown_patterns
+from deniable.simulate import shown_patterns
 
 SETS = {
     "nltcs": [(0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3, 4)],
@@ -100,7 +100,7 @@ def survey(setting: Setting, plan: dn.Plan, rng: np.random.Generator) -> tuple[A
     answers = data[rng.integers(len(data), size=setting.n)][:, setting.columns]
     people = np.zeros(levels, int)
     np.add.at(people, tuple(answers.T), 1)
-    if prod(len(patterns(protocol)[0]) for protocol in plan.protocols) > MOST_PATTERNS:
+    if prod(len(protocol.pattern_evidence) for protocol in plan.protocols) > MOST_PATTERNS:
         records = {
             feature.name: np.array(feature.answers)[column]
             for feature, column in zip(plan.schema, answers.T, strict=True)
@@ -122,12 +122,12 @@ def limits(setting: Setting) -> list[float]:
     plan = plan_for(setting)
     shares = np.zeros([max(2, protocol.columns) for protocol in plan.protocols])
     np.add.at(shares, tuple(rows_of(setting.table)[:, setting.columns].T), 1 / len(rows_of(setting.table)))
-    laws = [patterns(protocol)[1].T for protocol in plan.protocols]
+    laws = [protocol.pattern_law.T for protocol in plan.protocols]
     shown = along(shares, laws)
     informations = [Grid(shown, tuple(laws)).curvature(1 / shown.reshape(-1))]
     own = [shares.sum(axis=tuple(j for j in range(shares.ndim) if j != k)) for k in range(shares.ndim)]
     for seen in (
-        [patterns(protocol)[0].astype(float) for protocol in plan.protocols],
+        [protocol.pattern_evidence.astype(float) for protocol in plan.protocols],
         [law / (law @ share)[:, None] for law, share in zip(laws, own, strict=True)],
     ):
         squares = [np.einsum("pi,pj,px->ijx", s, s, law) for s, law in zip(seen, laws, strict=True)]

@@ -6,7 +6,7 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
-from deniable.reports import perturb
+from deniable.kernels import perturb
 from deniable.reports.randomness import secure
 
 VALUES = 32

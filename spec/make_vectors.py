@@ -19,6 +19,7 @@ TITLES = (
     "powers of two",
     "odd names",
     "everything mixed",
+    "subsets",
 )
 
 

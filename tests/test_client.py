@@ -20,7 +20,7 @@ from spec.make_vectors import PATH
 from tests.support.all_draws import SINGLES, by_client, check_all_draws
 from tests.support.scripted import client_source
 from tests.support.situations import PLANS, every_plan, values
-from tests.support.wrong_clients import off_by_one, plant_inclusive
+from tests.support.wrong_clients import WRONG_SETS, off_by_one, plant_inclusive
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,13 @@ def test_any_four_values_hash_independently(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_vectors_hold_rejections_of_every_kind() -> None:
-    kept = json.loads(PATH.read_text(encoding="utf-8"))[-1]["records"]
+    cases = json.loads(PATH.read_text(encoding="utf-8"))
+    kept = next(case["records"] for case in cases if "grr" in case["records"][0]["draws"])
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["grr"][1:])
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["hash"][:4])
     assert any(len(attempts) > 1 for record in kept for attempts in record["draws"]["hash"][5:])
+    sets = next(case["records"] for case in cases if "three" in case["records"][0]["draws"])
+    assert any(len(attempts) > 1 for record in sets for attempts in record["draws"]["three"][1:])
 
 
 @every_plan
@@ -120,9 +123,10 @@ def test_vectors_catch_wrong_clients() -> None:
             client.bisect, "bisect_right", client.bisect.bisect_left
         ),
         "remainder": lambda patch: patch.setattr(
-            client, "_uniform", lambda m, s, right=client._uniform: right(m, s) ^ 1
+            client, "_uniform", lambda m, s, right=client._uniform: (right(m, s) ^ 1) % m
         ),
     }
+    wrong |= {f"sets, {title}": plant for title, plant in WRONG_SETS.items()}
     kept = json.loads(PATH.read_text(encoding="utf-8"))
     assert reports_of(kept) == [record["report"] for case in kept for record in case["records"]]
     for title, plant in wrong.items():

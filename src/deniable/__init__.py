@@ -13,7 +13,9 @@ __version__ = "0.1.0"
 
 _HOMES = {  # of each promised name
     "survey.schema": ("Flag", "Choice", "Flags", "Schema"),
-    "survey.protocols.protocols": ("RandomizedResponse", "GRR", "UnaryEncoding", "LocalHashing", "Public"),
+    "survey.protocols": (
+        "RandomizedResponse", "GRR", "SubsetSelection", "UnaryEncoding", "LocalHashing", "Public"
+    ),
     "survey.plan": ("Plan",),
     "reports.reports": ("Reports",),
     "reports.randomize": ("randomize",),
@@ -52,11 +54,12 @@ if TYPE_CHECKING:
     from deniable.reports.randomize import randomize as randomize
     from deniable.reports.reports import Reports as Reports
     from deniable.survey.plan import Plan as Plan
-    from deniable.survey.protocols.protocols import GRR as GRR
-    from deniable.survey.protocols.protocols import LocalHashing as LocalHashing
-    from deniable.survey.protocols.protocols import Public as Public
-    from deniable.survey.protocols.protocols import RandomizedResponse as RandomizedResponse
-    from deniable.survey.protocols.protocols import UnaryEncoding as UnaryEncoding
+    from deniable.survey.protocols import GRR as GRR
+    from deniable.survey.protocols import LocalHashing as LocalHashing
+    from deniable.survey.protocols import Public as Public
+    from deniable.survey.protocols import RandomizedResponse as RandomizedResponse
+    from deniable.survey.protocols import SubsetSelection as SubsetSelection
+    from deniable.survey.protocols import UnaryEncoding as UnaryEncoding
     from deniable.survey.schema import Choice as Choice
     from deniable.survey.schema import Flag as Flag
     from deniable.survey.schema import Flags as Flags

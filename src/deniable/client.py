@@ -10,6 +10,7 @@ A report is one little-endian integer: each feature, in the plan's order, owns t
     randomized response   1 bit                   1 with probability q if the flag is true, else p
     unary encoding        m bits                  the same for every value: the true one with q, the others with p
     GRR                   bits of m - 1           the true value's index if a coin keeps it, else a uniform one
+    subset selection      m bits                  a set of k values: the true one among them with q, the others uniform
     local hashing         128 + bits of g - 1     four 32-bit coefficients of a hash, then its bucket by GRR
     public                as a flag or as GRR     the answer as it is
 
@@ -157,7 +158,7 @@ def check(feature: Feature) -> None:
             raise PlanError(f"{where}: there must be 2 to {MAX_VALUES} different values; found {len(values)}")
     if "edges" in feature:
         _check_edges(where, feature["edges"], values)
-    _check_protocol(where, protocol, flag=values is None)
+    _check_protocol(where, protocol, values)
 
 
 def _check_edges(where: str, edges: Any, values: list[str] | None) -> None:
@@ -168,7 +169,7 @@ def _check_edges(where: str, edges: Any, values: list[str] | None) -> None:
         raise PlanError(f"{where}: edges must rise, and be one more than its values; found {edges!r}")
 
 
-def _check_protocol(where: str, protocol: Mapping[str, Any], *, flag: bool) -> None:
+def _check_protocol(where: str, protocol: Mapping[str, Any], values: list[str] | None) -> None:
     name = protocol.get("name")
     if not isinstance(name, str) or name not in PERTURB:
         raise PlanError(f"{where}: unknown protocol {name!r}; this client knows {', '.join(PERTURB)}")
@@ -180,8 +181,10 @@ def _check_protocol(where: str, protocol: Mapping[str, Any], *, flag: bool) -> N
             raise PlanError(f"{where}: {key} must be a whole number from {least} to {most}; found {protocol[key]!r}")
     if "p" in wanted and protocol["p"] >= protocol["q"]:
         raise PlanError(f"{where}: p must be below q; found p = {protocol['p']}, q = {protocol['q']}")
-    if name in (CHOICES_ONLY if flag else FLAGS_ONLY):
-        raise PlanError(f"{where} is a {'flag' if flag else 'choice'}: {name} cannot randomize it")
+    if name in (FLAGS_ONLY if values else CHOICES_ONLY):
+        raise PlanError(f"{where} is a {'choice' if values else 'flag'}: {name} cannot randomize it")
+    if "size" in wanted and values and not protocol["size"] * SCALE < protocol["q"] * len(values):
+        raise PlanError(f"{where}: q must be above {protocol['size']} of {len(values)} values; found {protocol['q']}")
 
 
 def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
@@ -190,6 +193,7 @@ def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
         randomized response   max(q / p, (1 - p) / (1 - q))      both answers of a flag must stay deniable
         unary encoding        q (1 - p) / (p (1 - q))            two answers differ in two bits
         GRR                   1 + m a / (1 - a)                  kept with a = keep / 65 536, else one of m
+        subset selection      q (m - k) / ((1 - q) k)            of k values, the true one among them with q
         local hashing         1 + g a / (1 - a)                  the same on g buckets
         public                1                                  counted as free, being not protected at all
 
@@ -199,6 +203,8 @@ def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
 
     if protocol["name"] == "public":
         return Fraction(1)
+    if "size" in protocol:
+        return Fraction(protocol["q"] * (m - protocol["size"]), (SCALE - protocol["q"]) * protocol["size"])
     if "keep" in protocol:
         return 1 + Fraction(protocol.get("buckets", m) * protocol["keep"], SCALE - protocol["keep"])
     p, q = protocol["p"], protocol["q"]
@@ -300,6 +306,20 @@ def _grr(code: int, feature: Feature, source: Source) -> tuple[int, int]:
     return _keep_or_uniform(code, feature["protocol"]["keep"], len(feature["values"]), source)
 
 
+def _subset_selection(code: int, feature: Feature, source: Source) -> tuple[int, int]:
+    m, size = len(feature["values"]), feature["protocol"]["size"]
+    (coin,) = _draws(source, 1)
+    others = list(range(m - 1))
+    for place in range(size):  # the first places of a shuffle; one more than is needed if the true value is in the set
+        at = place + _uniform(m - 1 - place, source)
+        others[place], others[at] = others[at], others[place]
+    kept = coin < feature["protocol"]["q"]
+    field = kept << code
+    for other in others[: size - kept]:
+        field |= 1 << (other + (other >= code))  # all values but the true one
+    return field, m
+
+
 def _local_hashing(code: int, feature: Feature, source: Source) -> tuple[int, int]:
     buckets = feature["protocol"]["buckets"]
     seed = [_coefficient(source) for _ in range(COEFFICIENTS)]
@@ -344,6 +364,7 @@ def _draws(source: Source, count: int) -> tuple[int, ...]:
 PERTURB: dict[str, Callable[[int, Feature, Source], tuple[int, int]]] = {
     "randomized response": _bits,
     "GRR": _grr,
+    "subset selection": _subset_selection,
     "unary encoding": _bits,
     "local hashing": _local_hashing,
     "public": _public,
@@ -352,9 +373,10 @@ _COIN = (1, SCALE - 1)
 INTEGERS: dict[str, dict[str, tuple[int, int]]] = {  # what a protocol's JSON holds, from least to most
     "randomized response": {"p": _COIN, "q": _COIN},
     "GRR": {"keep": _COIN},
+    "subset selection": {"q": _COIN, "size": (1, MAX_VALUES - 1)},
     "unary encoding": {"p": _COIN, "q": _COIN},
     "local hashing": {"keep": _COIN, "buckets": (2, MAX_VALUES)},
     "public": {},
 }
 FLAGS_ONLY = ("randomized response",)
-CHOICES_ONLY = ("GRR", "unary encoding", "local hashing")
+CHOICES_ONLY = ("GRR", "subset selection", "unary encoding", "local hashing")

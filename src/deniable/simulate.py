@@ -20,7 +20,7 @@ from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import LocalHashing, Protocol
+from deniable.survey.protocols.base import Protocol
 from deniable.survey.schema import Flag, Schema
 
 MOST_PATTERNS = 1 << 24  # of all features, that are drawn at once
@@ -103,7 +103,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
             raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {of!r}") from None
     if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
         raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {people!r}")
-    if hashed := [feature.name for feature, protocol in plan if isinstance(protocol, LocalHashing)]:
+    if hashed := [feature.name for feature, protocol in plan if not protocol.exact_patterns]:
         raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
     shown = shown_patterns(plan.protocols, people[None], rng)[0]
     return Counts(plan, patterns={plan.schema.names: shown})
@@ -114,28 +114,13 @@ def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng:
 
     People are (surveys, answers...), and what is shown (surveys, patterns...).
     """
-    laws = [patterns(protocol)[1] for protocol in protocols]
+    laws = [protocol.pattern_law for protocol in protocols]
     if prod(law.shape[1] for law in laws) > MOST_PATTERNS:
         raise AnswerError("there are too many patterns of evidence to draw; simulate reports, or fewer features")
     tensor = people
     for law in laws:  # the axis of this feature is the second, and goes to the end
         tensor = np.sum([rng.multinomial(tensor[:, x], chances) for x, chances in enumerate(law)], axis=0)
     return tensor
-
-
-def patterns(protocol: Protocol) -> tuple[Counted, Array]:
-    """What evidence a feature can show, with index 0 always 1, and how likely each is for each true answer.
-
-    Local hashing's bits are taken as independent, which they are four by four.
-    """
-    m, p, q = protocol.columns, protocol.p, protocol.q
-    evidence = protocol.patterns
-    if protocol.exclusive and m > 1:
-        law = np.full((m, m), p) + (q - p) * np.eye(m)
-    else:
-        rates = np.array([[p], [q]]) if m == 1 else np.full((m, m), p) + (q - p) * np.eye(m)
-        law = np.prod(np.where(evidence == 1, rates[:, None], 1 - rates[:, None]), axis=2)
-    return np.hstack([np.ones((len(evidence), 1), np.int64), evidence]), law / law.sum(axis=1, keepdims=True)
 
 
 def _independent(schema: Schema, columns: Mapping[str, Any]) -> Array:

@@ -12,7 +12,7 @@ from tests.support.surveys import parts_of, some_reports
 
 @pytest.fixture(params=[plain, compiled], ids=["plain", "compiled"])
 def tools(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.setattr("deniable.counts.count.tools_for", lambda _: request.param)
+    monkeypatch.setattr("deniable.counts.tally.tools_for", lambda _: request.param)
     return request.param
 
 

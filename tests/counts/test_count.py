@@ -25,7 +25,7 @@ from tests.support.surveys import parts_of, some_reports
 def test_many_batches_are_counted_like_one(monkeypatch: pytest.MonkeyPatch) -> None:
     reports = some_reports(MIXED, 20_000)
     once = dn.count(reports, order=2)
-    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
     assert dn.count(reports, order=2) == once
 
 
@@ -104,7 +104,7 @@ print(json.dumps([small, "deniable.kernels.compiled" in sys.modules]))
 
 
 def test_an_error_in_one_worker_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
     monkeypatch.setattr("deniable.counts.count.processors", lambda: 2)
     calls = []
 

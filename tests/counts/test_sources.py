@@ -41,7 +41,7 @@ def test_row_groups_and_batches_of_odd_sizes(tmp_path: Path, monkeypatch: pytest
     reports.save(tmp_path / "r.parquet")
     table = pq.read_table(tmp_path / "r.parquet")
     pq.write_table(table, tmp_path / "r.parquet", row_group_size=777)
-    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
     assert dn.count(tmp_path / "r.parquet", order=2) == dn.count(reports, order=2)
 
 
@@ -147,7 +147,7 @@ def test_a_plan_in_the_files_own_metadata_is_found(tmp_path: Path) -> None:
 
 
 def test_a_bad_report_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.counts.count.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
     shown = ["v1"] * 9000
     shown[5000] = "v9"
     reports = some_reports(MIXED, 9000)

@@ -7,6 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.counts import tallies
+from deniable.reports.fields import ValueField, fields
 from tests.support.situations import FLAGS, MIXED, PLANS, values
 from tests.support.surveys import brute_force, brute_patterns, some_reports
 
@@ -69,8 +70,8 @@ def test_whole_patterns_are_those_of_brute_force(names: tuple[str, ...]) -> None
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_a_feature_shows_one_value_or_bits(plan: dn.Plan) -> None:
     """What the protocol says of its bits is how they are laid out in reports."""
-    for (_, protocol), columns in zip(plan, tallies.layout(plan), strict=True):
-        one = protocol.columns == 1 or isinstance(columns[0], tallies.ValueColumn)
+    for (_, protocol), field in zip(plan, fields(plan).values(), strict=True):
+        one = protocol.columns == 1 or isinstance(field, ValueField)
         assert protocol.several != one
 
 

@@ -109,7 +109,7 @@ def test_none_fits_better_in_the_metric_at_the_table(kind: str, monkeypatch: pyt
     tensor = invert(axes, counts.array(*plan.schema.names))
     table = feasible.proper_table(feasible.seen_in_counts(counts.n, axes, tensor))
     cells = table.shares.size
-    kept = [np.arange(1 if axis.exclusive else 0, 1 + axis.m) for axis in axes]  # the others follow from these
+    kept = [np.arange(1 if axis.sums_to_one else 0, 1 + axis.m) for axis in axes]  # the others follow from these
     spread = along((400 * table.shares + 0.5 / cells) / 400.5, [margins(axis.m) for axis in axes])
     squares = [axis.seconds()[0][np.ix_(rows, rows)] for axis, rows in zip(axes, kept, strict=True)]
     moments = moment_matrix(spread, squares)

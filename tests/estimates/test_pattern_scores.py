@@ -9,7 +9,7 @@ import deniable as dn
 from deniable.estimates import feasible, pattern_scores
 from deniable.inference.axis import Axis
 from deniable.inference.tensors import along
-from deniable.survey.protocols.protocols import Protocol
+from deniable.survey.protocols.base import Protocol
 from tests.support.channels import codes, evidence_channel
 from tests.support.situations import KINDS, tiny, values
 from tests.support.surveys import some_counts

@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.inference.axis import Axis
 from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
 from deniable.inference.tensors import answer_rows
-from deniable.survey.protocols.protocols import Protocol
+from deniable.survey.protocols.base import Protocol
 from tests.support.channels import Channel, Outcome, evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
 from tests.support.surveys import own_estimate, truth_tensor

@@ -3,7 +3,7 @@
 import numpy as np
 
 from deniable import client
-from deniable.reports import perturb
+from deniable.kernels import perturb
 from deniable.reports.randomness import seeded
 
 

@@ -7,22 +7,30 @@ import pytest
 import deniable as dn
 from tests.support.all_draws import Perturbed, by_bulk, by_client, check_all_draws, single
 from tests.support.situations import values
-from tests.support.wrong_clients import off_by_one, plant_inclusive, plant_swapped, plant_unrandomized, plant_unrejected
+from tests.support.wrong_clients import (
+    WRONG_SETS,
+    off_by_one,
+    plant_inclusive,
+    plant_swapped,
+    plant_unrandomized,
+    plant_unrejected,
+)
 
-RR, UE, GRR_7, HASHED = (
+RR, UE, GRR_7, HASHED, SETS = (
     single(MIXED_7, name)
     for MIXED_7 in [
         dn.Plan(
-            dn.Schema([dn.Flag("rr"), *(dn.Choice(name, values(7)) for name in ("ue", "grr", "lh"))]),
+            dn.Schema([dn.Flag("rr"), *(dn.Choice(name, values(7)) for name in ("ue", "grr", "lh", "ss"))]),
             {
                 "rr": dn.RandomizedResponse(p=0.1, q=0.8),
                 "ue": dn.UnaryEncoding(p=0.2, q=0.7),
                 "grr": dn.GRR(epsilon=1.0),
                 "lh": dn.LocalHashing(epsilon=1.0, buckets=7),
+                "ss": dn.SubsetSelection(epsilon=1.0, size=3),
             },
         )
     ]
-    for name in ("rr", "ue", "grr", "lh")
+    for name in ("rr", "ue", "grr", "lh", "ss")
 )
 BITS, COINS = (("rr", RR), ("ue", UE)), (("grr", GRR_7), ("lh", HASHED))
 PLANTED = {
@@ -33,6 +41,7 @@ PLANTED = {
     "p and q swapped": (plant_swapped, BITS),
     "left unrandomized": (plant_unrandomized, (*BITS, *COINS)),
     "nothing drawn again": (plant_unrejected, COINS),
+    **{f"sets, {title}": (plant, (("ss", SETS),)) for title, plant in WRONG_SETS.items()},
 }
 
 

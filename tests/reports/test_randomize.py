@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable import client
-from deniable.reports import perturb
+from deniable.kernels import perturb
 from deniable.reports.randomize import randomize_codes
 from spec.make_vectors import PATH, vectors
 from tests.support.all_draws import SINGLES, by_bulk, check_all_draws

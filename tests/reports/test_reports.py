@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
-from deniable.reports.columns import columns_of, report_bytes
+from deniable.reports.fields import columns_of, report_bytes
 from deniable.reports.parquet import PLAN_KEY, write
 from tests.support.situations import MIXED, PLANS, every_plan, values
 from tests.support.surveys import some_reports

@@ -14,7 +14,8 @@ import numpy as np
 import deniable as dn
 from deniable import client
 from deniable.reports.randomize import randomize_codes
-from deniable.survey.protocols.protocols import BitByBit, KeepOrUniform
+from deniable.survey.protocols.independent_bits import IndependentBits
+from deniable.survey.protocols.keep_or_uniform import KeepOrUniform
 from tests.support.situations import PLANS
 
 ALL = np.arange(65536, dtype=np.uint16)
@@ -36,7 +37,7 @@ def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     (feature,) = document["features"]
     answer = feature["values"][code] if "values" in feature else bool(code)
     record = {feature["name"]: answer}
-    bits = isinstance(plan.protocols[0], BitByBit)
+    bits = isinstance(plan.protocols[0], IndependentBits | dn.SubsetSelection)
     reports = []
     for draws in zip(*(step.tolist() for step in steps), strict=True):
         stream = b"".join(struct.pack("<H", draw) for draw in draws) + bytes(2)
@@ -45,7 +46,7 @@ def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
         source = io.BytesIO(stream).read
         reports.append(int.from_bytes(client.report_from(source, record, document), "little"))
     if bits:
-        return np.array([[report >> place & 1 for place in range(len(steps))] for report in reports])
+        return np.array([[report >> place & 1 for place in range(plan.protocols[0].columns)] for report in reports])
     return (
         np.array(reports)[:, None]
         if not isinstance(plan.protocols[0], dn.LocalHashing)
@@ -61,11 +62,13 @@ def by_bulk(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     later = itertools.repeat(None)
 
     def draws(size: int) -> np.ndarray:
+        if size < count:
+            return np.zeros(size, np.uint16)  # after a rejection comes 0
         step = next(given, next(later))
         return np.zeros(size, np.uint16) if step is None else step.copy()
 
     table = randomize_codes([np.full(count, code, np.int16)], plan, draws).table
-    if isinstance(plan.protocols[0], BitByBit):
+    if isinstance(plan.protocols[0], IndependentBits | dn.SubsetSelection):
         return np.column_stack([column.to_numpy() for column in table.columns])
     column = table.columns[-1].combine_chunks()
     return (column if hashing else column.indices).to_numpy()[:, None]
@@ -76,10 +79,12 @@ def check_all_draws(plan: dn.Plan, perturbed: Perturbed) -> None:
     (feature,), (protocol,) = plan.schema, plan.protocols
     codes = {0, 1} if isinstance(feature, dn.Flag) else {0, feature.levels - 1}
     for code in codes:
-        if isinstance(protocol, BitByBit):
+        if isinstance(protocol, IndependentBits):
             ones = perturbed(plan, code, [ALL] * protocol.columns).sum(axis=0)
             p, q = protocol.integers.values()
             assert ones.tolist() == [q if column == code else p for column in feature.columns]
+        elif isinstance(protocol, dn.SubsetSelection):
+            check_subsets(plan, code, perturbed)
         elif isinstance(protocol, KeepOrUniform):
             n, keep = protocol.outcomes, protocol.keep
             share = 65536 // n
@@ -92,6 +97,43 @@ def check_all_draws(plan: dn.Plan, perturbed: Perturbed) -> None:
             expected = np.full(n, share)
             expected[0] += 65536 - share * n  # those rejected are given 0 at the second try
             assert np.bincount(shown, minlength=n).tolist() == expected.tolist()
+
+
+def check_subsets(plan: dn.Plan, code: int, perturbed: Perturbed) -> None:
+    """The coin decides whether the true value is in the set; each place of the shuffle is uniform over what is left."""
+    (protocol,) = plan.protocols
+    m, size, q = protocol.columns, protocol.integers["size"], protocol.integers["q"]
+    first = np.zeros(65536, np.uint16)  # every step of the shuffle takes the first value that is left
+    shown = perturbed(plan, code, [ALL, *[first] * size])
+    others = [v for v in range(m) if v != code]
+    assert (shown.sum(axis=1) == size).all()
+    assert shown[:, code].sum() == q
+    assert (shown[:, others[: size - 1]] == 1).all()
+    assert shown[:, others[size - 1]].sum() == 65536 - q
+    never = np.full(65536, 65535, np.uint16)  # a coin that leaves the true value out
+    for place in range(size):
+        left = m - 1 - place
+        steps = [never, *[first] * place, ALL, *[first] * (size - 1 - place)]
+        drawn = perturbed(plan, code, steps)
+        share = 65536 // left
+        expected = np.full(left, share)
+        expected[0] += 65536 - share * left  # those rejected are given 0 at the second try
+        # Which value this step took: all others that are shown are the first ones left before and after it.
+        taken = np.zeros(left, int)
+        for k in range(left):
+            pattern = np.isin(np.arange(m), list(_taken(others, place, k, size))).astype(int)
+            taken[k] = (drawn == pattern).all(axis=1).sum()
+        for k in range(left):  # steps that swap inside of the set show the same set
+            same = [
+                j for j in range(left) if set(_taken(others, place, j, size)) == set(_taken(others, place, k, size))
+            ]
+            assert taken[k] == sum(expected[j] for j in same)
+
+
+def _taken(others: list[int], place: int, step: int, size: int) -> set[int]:
+    shuffled = others.copy()
+    shuffled[place], shuffled[place + step] = shuffled[place + step], shuffled[place]
+    return set(shuffled[:size])
 
 
 SINGLES = {

@@ -7,17 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from itertools import product
-from math import prod
+from itertools import combinations, product
+from math import comb, prod
 
-from deniable.survey.protocols.protocols import (
-    GRR,
-    LocalHashing,
-    Protocol,
-    Public,
-    RandomizedResponse,
-    UnaryEncoding,
-)
+from deniable.survey.protocols import GRR, LocalHashing, Public, RandomizedResponse, SubsetSelection, UnaryEncoding
+from deniable.survey.protocols.base import Protocol
 
 Outcome = tuple[int, ...]
 
@@ -41,6 +35,13 @@ def channel(protocol: Protocol, code: int) -> Channel:
                 bits: prod(Fraction(k if bit else 65536 - k, 65536) for bit, k in zip(bits, ones, strict=True))
                 for bits in product((0, 1), repeat=len(ones))
             }
+        case SubsetSelection():
+            q, size, m = Fraction(protocol.integers["q"], 65536), protocol.integers["size"], protocol.columns
+            with_it, without = Fraction(q, comb(m - 1, size - 1)), Fraction(1 - q, comb(m - 1, size))
+            return {
+                tuple(int(v in marked) for v in range(m)): with_it if code in marked else without
+                for marked in combinations(range(m), size)
+            }
         case GRR():
             return _keep_or_uniform(code, protocol.integers["keep"], protocol.columns)
         case LocalHashing():
@@ -63,7 +64,7 @@ def _keep_or_uniform(code: int, keep: int, n: int) -> Channel:
 def evidence(protocol: Protocol, outcome: Outcome) -> Outcome:
     """The support bits of a report."""
     match protocol:
-        case RandomizedResponse() | UnaryEncoding():
+        case RandomizedResponse() | UnaryEncoding() | SubsetSelection():
             return outcome
         case LocalHashing():
             return tuple(int(h == outcome[-1]) for h in outcome[:-1])

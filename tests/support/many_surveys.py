@@ -17,7 +17,7 @@ from deniable.inference.axis import Axis
 from deniable.inference.intervals import limits
 from deniable.inference.one_column import OneColumn
 from deniable.inference.tensors import answer_rows, invert
-from deniable.simulate import patterns, shown_patterns
+from deniable.simulate import shown_patterns
 from deniable.validation.interval_coverage import shares_for as loosely
 
 LEVEL = 0.95
@@ -105,7 +105,7 @@ def simulated(plan: dn.Plan, people: Any, rng: np.random.Generator) -> Any:
     """Counts of surveys, from how many respondents of each kind took part in each: (surveys, levels...)."""
     tensor = shown_patterns(plan.protocols, people, rng)
     for protocol in plan.protocols:
-        tensor = np.moveaxis(np.tensordot(tensor, patterns(protocol)[0], axes=([1], [0])), -1, tensor.ndim - 1)
+        tensor = np.moveaxis(np.tensordot(tensor, protocol.pattern_evidence, axes=([1], [0])), -1, tensor.ndim - 1)
     return tensor
 
 

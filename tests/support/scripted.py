@@ -26,6 +26,10 @@ def some_draws(feature: dict[str, Any], rng: np.random.Generator) -> Steps:
             return [[_near(rng, protocol["p"], protocol["q"])] for _ in feature["values"]]
         case "GRR":
             return [[_near(rng, protocol["keep"])], _uniform(rng, len(feature["values"]))]
+        case "subset selection":
+            others = len(feature["values"]) - 1
+            shuffle = [_uniform(rng, others - place) for place in range(protocol["size"])]
+            return [[_near(rng, protocol["q"])], *shuffle]
         case "local hashing":
             seed = [_coefficient(rng) for _ in range(4)]
             return [*seed, [_near(rng, protocol["keep"])], _uniform(rng, protocol["buckets"])]

@@ -39,6 +39,26 @@ PLANS = {
             "hash 8": dn.LocalHashing(epsilon=2.0, buckets=8),
         },
     ),
+    "subsets": dn.Plan(
+        dn.Schema(
+            [
+                dn.Choice("one of two", values(2)),
+                dn.Choice("one", values(5)),
+                dn.Choice("three", values(8)),
+                dn.Choice("all but one", values(4)),
+                dn.Flag("flag"),
+                dn.Choice("many", values(40)),
+            ]
+        ),
+        {
+            "one of two": dn.SubsetSelection(epsilon=1.0),
+            "one": dn.SubsetSelection(epsilon=2.0, size=1),
+            "three": dn.SubsetSelection(epsilon=0.5, size=3),
+            "all but one": dn.SubsetSelection(epsilon=1.0, size=3),
+            "flag": dn.RandomizedResponse(epsilon=0.5),
+            "many": dn.SubsetSelection(epsilon=1.0),
+        },
+    ),
     "odd names": dn.Plan(
         dn.Schema([dn.Choice('größe "🎈" \\', ["<script>", "Ünïcode", "日本"]), dn.Flags("été", ["a/b", "c\\d"])]),
         epsilon=3.0,

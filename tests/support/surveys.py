@@ -11,7 +11,7 @@ import numpy as np
 import deniable as dn
 from deniable.client import PRIME
 from deniable.inference.cumulants import Cumulants
-from deniable.survey.protocols.protocols import Protocol
+from deniable.survey.protocols.base import Protocol
 from tests.support.scripted import some_records
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deniable import client
-from deniable.reports import perturb
+from deniable.kernels import perturb
 
 
 def off_by_one(key: str) -> Callable[[Any], Any]:
@@ -89,3 +89,66 @@ def plant_unrejected(monkeypatch: pytest.MonkeyPatch) -> None:
     """A uniform value by remainder, nothing drawn again: the first values get more than their share."""
     monkeypatch.setattr(client, "_uniform", lambda m, source: client._draws(source, 1)[0] % m)
     monkeypatch.setattr(perturb, "_uniform", lambda count, m, draws: (draws(count) % m).astype(np.int16))
+
+
+# -- subset selection: each changes the bits that a right client or right bulk code shows, given the true code ---------
+
+
+def _one_too_many(bits: Any, code: Any) -> Any:
+    """The value that was drawn in reserve is shown beside the true one."""
+    rows = np.arange(len(bits))
+    spare = np.argmin(bits, axis=1)
+    wrong = bits.copy()
+    wrong[rows, spare] |= bits[rows, code]
+    return wrong
+
+
+def _true_value_shown(bits: Any, code: Any) -> Any:
+    """The coin is left out, and the true value always shown."""
+    wrong = bits.copy()
+    wrong[np.arange(len(bits)), code] = True
+    return wrong
+
+
+def _next_value(bits: Any, code: Any) -> Any:  # noqa: ARG001 - one contract
+    """Values are off by one."""
+    return np.roll(bits, 1, axis=1)
+
+
+def plant_in_sets(change: Callable[[Any, Any], Any]) -> Callable[[Any], None]:
+    """A change of what subset selection shows, in client and bulk code."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        right, bulk = client.PERTURB["subset selection"], perturb.subsets
+
+        def planted(code: int, feature: Any, source: Any) -> Any:
+            field, width = right(code, feature, source)
+            bits = np.array([[bool(field >> v & 1) for v in range(width)]])
+            wrong = change(bits, np.array([code]))[0]
+            return sum(int(bit) << v for v, bit in enumerate(wrong)), width
+
+        def planted_bulk(codes: Any, q: int, size: int, values: int, draws: Any) -> Any:
+            planes = bulk(codes, q, size, values, draws)
+            bits = np.unpackbits(planes, axis=1, count=len(codes), bitorder="little").T.astype(bool)
+            return np.packbits(change(bits, codes.astype(int)), axis=0, bitorder="little").T.copy()
+
+        monkeypatch.setattr(client, "PERTURB", client.PERTURB | {"subset selection": planted})
+        monkeypatch.setattr(perturb, "subsets", planted_bulk)
+
+    return plant
+
+
+def plant_coin_of_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coin's threshold raised by one."""
+    off_by_one("q")(monkeypatch)
+    bulk = perturb.subsets
+    monkeypatch.setattr(perturb, "subsets", lambda c, q, k, m, d: bulk(c, q + 1, k, m, d))
+
+
+WRONG_SETS = {
+    "coin off by one": plant_coin_of_sets,
+    "one too many": plant_in_sets(_one_too_many),
+    "true value always": plant_in_sets(_true_value_shown),
+    "next value": plant_in_sets(_next_value),
+    "nothing drawn again": plant_unrejected,
+}

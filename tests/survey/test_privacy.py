@@ -8,8 +8,7 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.simulate import patterns
-from deniable.survey.privacy import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report, public_names
+from deniable.survey.privacy import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report
 
 SCHEMA = dn.Schema([dn.Flag("flag"), dn.Choice("grr", list("abc")), dn.Choice("unary", list("xy"))])
 PLANS = {
@@ -31,7 +30,7 @@ Array = npt.NDArray[np.float64]
 def likelihoods(plan: dn.Plan) -> tuple[list[tuple[int, ...]], Array]:
     """All combinations of answers, and P(report | answers) with a column for every report."""
     answers = list(product(*(range(feature.levels) for feature in plan.schema)))
-    laws = [patterns(protocol)[1] for protocol in plan.protocols]
+    laws = [protocol.pattern_law for protocol in plan.protocols]
     rows = []
     for codes in answers:
         row = np.ones(1)
@@ -53,7 +52,7 @@ def test_no_belief_can_leave_what_is_promised_and_some_reach_it(plan: dn.Plan) -
     answers, laws = likelihoods(plan)
     rng = np.random.default_rng(1)
     promise = of_report(plan)
-    public = [plan.schema.names.index(name) for name in public_names(plan)]
+    public = [plan.schema.names.index(name) for name in plan.public]
     belief = Fraction(1, 10)
     most, least = float(promise.most(belief)), float(promise.least(belief))
     highest, lowest = 0.0, 1.0
@@ -84,11 +83,11 @@ def test_one_answer_says_no_more_than_its_own_question_promises(plan: dn.Plan) -
     """If the answers to the others say nothing about it."""
     for feature, protocol in plan:
         promise = of_question(plan, feature.name)
-        if feature.name in public_names(plan):
+        if feature.name in plan.public:
             assert promise is None
             continue
         assert promise is not None
-        law = patterns(protocol)[1]
+        law = protocol.pattern_law
         reached = 0.0
         for one, other in product(range(feature.levels), repeat=2):
             if one != other:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.counts.counts import Counts, columns
+from deniable.counts.checks import columns
+from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.estimates.respondents import Group, at_independence, judge, testable
 from deniable.inference.association import full, strength, wald

@@ -197,7 +197,7 @@ def _demo(arguments: argparse.Namespace) -> None:
 def _plan(arguments: argparse.Namespace) -> None:
     from deniable.survey.describe import describe
     from deniable.survey.plan import Plan
-    from deniable.survey.protocols.protocols import Public
+    from deniable.survey.protocols import Public
     from deniable.survey.schema import Schema
     from deniable.text.tables import coloured
 

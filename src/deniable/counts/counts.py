@@ -12,7 +12,6 @@ each pair's (triple's) tensor as a block.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
 from pathlib import Path
 from types import MappingProxyType
@@ -22,16 +21,22 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
+from deniable.counts.checks import (
+    MOST,
+    Array,
+    Names,
+    called,
+    checked_moments,
+    checked_names,
+    checked_patterns,
+    checked_table,
+    columns,
+    frozen,
+    patterns_shape,
+)
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan
-
-Array = npt.NDArray[np.int64]
-Names = tuple[str, ...]
-
-MOST = np.iinfo(np.int64).max
-MOST_PATTERNS = 1 << 22  # of a table: 32 MB
-MOST_OF_ONE = 1 << 12  # of a feature: 12 values
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -59,14 +64,14 @@ class Counts:
                 raise CountError(
                     f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {given!r}"
                 )
-        whole = _ordered(plan, patterns or {}, _checked_patterns)
-        ordered = _ordered(plan, tables or {}, _checked_table)
+        whole = _ordered(plan, patterns or {}, checked_patterns)
+        ordered = _ordered(plan, tables or {}, checked_table)
         for names, array in whole.items():
             if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
-                raise CountError(f"the patterns of {_called(names)} do not agree with its table")
+                raise CountError(f"the patterns of {called(names)} do not agree with its table")
         whole = {names: array for names, array in whole.items() if any(plan[name].several for name in names)}
         if moments is not None:
-            moments = _checked_moments(plan, moments)
+            moments = checked_moments(plan, moments)
         if not ordered and moments is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
@@ -76,7 +81,7 @@ class Counts:
 
     def _check_agreement(self) -> None:
         """All tables must count the same reports: their total, and what they say of each single feature, agree."""
-        totals = {_called(names): int(array.flat[0]) for names, array in self.tables.items()}
+        totals = {called(names): int(array.flat[0]) for names, array in self.tables.items()}
         if self.moments is not None:
             totals[f"order {self.moments.ndim}"] = int(self.moments.flat[0])
         if len(set(totals.values())) > 1:
@@ -87,13 +92,24 @@ class Counts:
                 margin = array[tuple(slice(None) if at == axis else 0 for at in range(array.ndim))]
                 first, other = known.setdefault(name, (names, margin))
                 if not np.array_equal(margin, other):
-                    raise CountError(f"{_called(first)} and {_called(names)} do not agree in their margin of {name!r}")
+                    raise CountError(f"{called(first)} and {called(names)} do not agree in their margin of {name!r}")
 
     @property
     def n(self) -> int:
         """How many reports were counted."""
         array = self.moments if self.moments is not None else next(iter(self.tables.values()))
         return int(array.flat[0])
+
+    def asked(self, *names: str) -> int:
+        """How many of the respondents were asked all of these features.
+
+        Examples
+        --------
+        >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+        >>> dn.Counts(plan, {"smoker": [100, 40]}).asked("smoker")
+        100
+        """
+        return int(self.array(*names).flat[0])
 
     def array(self, *names: str) -> Array:
         """The tensor of these features, axes in this order, from any table that holds them all."""
@@ -106,8 +122,8 @@ class Counts:
         if self.moments is not None and len(names) <= self.moments.ndim:
             blocks = [[0, *columns(self.plan, name)] for name in names]
             blocks += [[0]] * (self.moments.ndim - len(names))
-            return _frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
-        raise CountError(f"{_called(names)} was not counted, only {self._contents()}; count it from the reports")
+            return frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
+        raise CountError(f"{called(names)} was not counted, only {self._contents()}; count it from the reports")
 
     def shown(self, *names: str) -> Array | None:
         """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
@@ -140,6 +156,10 @@ class Counts:
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as what it was made of, which is checked again."""
+        return _remade, (self.plan, dict(self.tables), self.moments, dict(self.patterns))
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Counts)
@@ -156,7 +176,7 @@ class Counts:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
 
     def _contents(self) -> str:
-        parts = [_called(names) for names in list(self.tables)[:5]]
+        parts = [called(names) for names in list(self.tables)[:5]]
         if len(self.tables) > 5:
             parts.append(f"{len(self.tables) - 5} more tables")
         if self.moments is not None:
@@ -209,30 +229,9 @@ def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> di
         order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
         name = tuple(names[axis] for axis in order)
         if name in ordered:
-            raise CountError(f"{_called(name)} is given twice, in two orders")
-        ordered[name] = _frozen(checked(plan, names, array).transpose(order))
+            raise CountError(f"{called(name)} is given twice, in two orders")
+        ordered[name] = frozen(checked(plan, names, array).transpose(order))
     return ordered
-
-
-def _checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
-    return _checked(given, tuple(1 + len(plan.schema[name].columns) for name in names), _called(names))
-
-
-def _checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
-    what = f"the patterns of {_called(names)}"
-    if (shape := patterns_shape(plan, names)) is None:
-        raise CountError(f"{what} are too many to be kept")
-    array = _checked_numbers(given, shape, what)
-    if array.sum(dtype=np.float64) > MOST:
-        raise CountError(f"{what} are of more reports than 64-bit integers can count")
-    return array
-
-
-def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
-    """How many patterns each feature can show; None if that is too many to count them."""
-    protocols = [plan[name] for name in names]
-    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
-    return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
 
 
 def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
@@ -255,12 +254,10 @@ def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Arr
 def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
     """The table behind which these patterns stand, in floating point while that is exact: it is ten times faster."""
     kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
-    table = patterns.astype(kind)
+    table: npt.NDArray[Any] = patterns.astype(kind)
     for name in names:
-        evidence = plan[name].patterns.astype(kind)
-        with_all = np.hstack([np.ones((len(evidence), 1), kind), evidence])
-        table = np.tensordot(table, with_all, axes=([0], [0]))
-    return _frozen(table.astype(np.int64))
+        table = np.tensordot(table, plan[name].pattern_evidence.astype(kind), axes=([0], [0]))
+    return frozen(table.astype(np.int64))
 
 
 def _places(names: Sequence[str], table: Names) -> list[int]:
@@ -277,84 +274,5 @@ def _order(counts: Counts) -> int:
     return 0 if counts.moments is None else counts.moments.ndim
 
 
-def columns(plan: Plan, name: str) -> range:
-    """Where a feature's evidence columns stand among (all reports, every evidence column)."""
-    place = plan.schema.index(name)
-    first = 1 + sum(len(feature.columns) for feature in plan.schema.features[:place])
-    return range(first, first + len(plan.schema[name].columns))
-
-
-def checked_names(plan: Plan, key: Any) -> Names:
-    """One name or several different ones, all of them of the plan's features."""
-    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise CountError(f"a table is of one or more different features, by their names; found {key!r}")
-    for name in names:
-        plan.schema.index(name)
-    return names
-
-
-def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
-    """An int64 copy with this shape, nothing negative and no count above its margin."""
-    array = _checked_numbers(given, shape, what, ", one more than the evidence columns")
-    for axis, size in enumerate(shape):
-        for v in range(1, size):
-            if any(
-                (count > margin).any()
-                for count, margin in zip(slabs(array, axis, v), slabs(array, axis, 0), strict=True)
-            ):
-                above = np.argwhere(array > np.take(array, [0], axis))[0]
-                at = tuple(int(i) for i in above)
-                margin = (*at[:axis], 0, *at[axis + 1 :])
-                raise CountError(
-                    f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
-                )
-    return array
-
-
-def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, why: str = "") -> Array:
-    """An int64 copy with this shape, nothing negative."""
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
-    if array.shape != shape:
-        raise CountError(f"{what} must have shape {shape}{why}; found {array.shape}")
-    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
-        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
-    array = array.astype(np.int64, order="C")
-    if array.size and array.min() < 0:
-        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
-        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
-    return array
-
-
-def slabs(array: Array, axis: int, index: int) -> list[Array]:
-    """Views of all cells with this index on an axis, in pieces whose innermost loop is long: numpy pays for each."""
-    inner = prod(array.shape[axis + 1 :])
-    cube = array.reshape(-1, array.shape[axis], inner)
-    return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]
-
-
-def _checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
-    size = 1 + sum(len(feature.columns) for feature in plan.schema)
-    order = np.ndim(given)
-    if order not in (2, 3):
-        raise CountError(f"moments are of order 2 or 3; found {order}")
-    array = _checked(given, (size,) * order, f"the moments of order {order}")
-    if any(not np.array_equal(array, array.swapaxes(*axes)) for axes in combinations(range(order), 2)):
-        raise CountError(f"the moments of order {order} must be symmetric")
-    pairs = array if order == 2 else array[..., 0]
-    if not np.array_equal(np.diagonal(pairs), pairs[0]):
-        raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
-    return _frozen(array)
-
-
-def _frozen(array: Array) -> Array:
-    array = np.ascontiguousarray(array)
-    array.flags.writeable = False
-    return array
-
-
-def _called(names: Names) -> str:
-    return " x ".join(names)
+def _remade(plan: Plan, tables: dict[Names, Array], moments: Array | None, patterns: dict[Names, Array]) -> Counts:
+    return Counts(plan, tables, moments=moments, patterns=patterns)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deniable.counts.evidence import gather
 from deniable.errors import CountError, PlanError, ReportError
-from deniable.reports.columns import layout
+from deniable.reports.fields import fields
 from deniable.reports.parquet import open_parquet, plan_of
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
@@ -48,8 +48,7 @@ def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch
 
 def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
     """Batches from files, reading the columns that these features need."""
-    columns = dict(zip(plan.schema.names, layout(plan), strict=True))
-    wanted = [column.name for name in names for column in columns[name]]
+    wanted = [column for name in names for column in fields(plan)[name].names]
     for path in files:
         source = open_parquet(path)
         for name in wanted:

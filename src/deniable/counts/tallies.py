@@ -1,9 +1,10 @@
 """What is to be counted: all pairs or triples of evidence columns, or one table of features.
 
-Jobs replace each other: they say what evidence they need and how large they are, add a batch to an accumulator of their
-shape, and read the counts off it. `jobs_for` picks the smallest or fastest for what is asked.
+Kinds of tallies replace each other: each says what evidence it needs and how large it is, adds a batch to an
+accumulator of its shape, and reads the counts off it. `tallies_for` picks the smallest or fastest for what is asked.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,60 +15,98 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.counts import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
+from deniable.counts.checks import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
 from deniable.counts.evidence import Evidence, plane_rows
 from deniable.errors import CountError
 from deniable.kernels import plain
 from deniable.kernels.bitplanes import physical_memory
-from deniable.reports.columns import ValueColumn, layout
+from deniable.reports.fields import fields
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import LocalHashing
+from deniable.survey.protocols.base import Form
 
-MOST_ROWS = 1 << 20  # of a batch
-CODED_CELLS = 1024  # from so many cells on, a histogram of codes beats ANDing planes
-MOST_CODES = 1 << 26
-WHOLE_CELLS = 1 << 17  # up to so many, the table of all features is as good as all tables of some
-MOST_TABLES = 50_000
+MOST_ROWS = 1 << 20  # A batch has at most so many reports.
+CODED_CELLS = 1024  # From so many cells on, a histogram of codes beats ANDing planes.
+MOST_CODES = 1 << 26  # A histogram of more codes than this would take too much memory.
+WHOLE_CELLS = 1 << 17  # Up to so many cells, the table of all features is as good as all tables of some.
+MOST_TABLES = 50_000  # More tables than this are refused.
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Every pair (order 2) or triple (order 3) of evidence columns."""
+class Counted:
+    """What a tally has counted: moments, or one table, or the patterns behind a table."""
+
+    moments: Array | None = None
+    table: tuple[Names, Array] | None = None
+    patterns: tuple[Names, Array] | None = None
+
+
+@dataclass(frozen=True)
+class TallyKind(ABC):
+    """One thing to count of the reports of a plan."""
 
     plan: Plan
+
+    @property
+    @abstractmethod
+    def planes(self) -> Names:
+        """The features whose bit planes it needs."""
+
+    @property
+    def needed(self) -> Names:
+        """The features it needs to be gathered from the reports."""
+        return self.planes
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its accumulator."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells its result has."""
+
+    @abstractmethod
+    def plain_seconds(self, reports: int) -> float:
+        """What so many reports would cost without compiled code."""
+
+    @abstractmethod
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
+        """Count one batch into the accumulator."""
+
+    @abstractmethod
+    def read(self, out: Array) -> Counted:
+        """The counts in an accumulator, which may be written over."""
+
+
+@dataclass(frozen=True)
+class Moments(TallyKind):
+    """Every pair (order 2) or triple (order 3) of evidence columns."""
+
     order: int
 
     @property
     def planes(self) -> Names:
-        """The features whose planes it needs."""
         return self.plan.schema.names
 
     @property
-    def needed(self) -> Names:
-        """The features it needs to be gathered."""
-        return self.planes
-
-    @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of its accumulator."""
         return (plane_rows(self.plan, self.planes),) * self.order
 
     @property
     def cells(self) -> int:
-        """How many cells its result has."""
         return prod(self.shape)
 
     def plain_seconds(self, reports: int) -> float:
-        """What so many reports would cost without compiled code: bits, and calls of numpy for each batch."""
+        """Bits, and calls of numpy for each batch."""
         calls = comb(self.shape[0] + self.order - 2, self.order - 1) * -(-reports // MOST_ROWS)
         return reports * comb(self.shape[0] + self.order - 1, self.order) / 3e10 + 1e-5 * calls
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
-        """Count one batch."""
         (tools.pairs if self.order == 2 else tools.triples)(batch.planes, out)
 
-    def read(self, out: Array) -> Array:
-        """The counts: the kernels fill the cells whose indices do not fall, and the others repeat them."""
+    def read(self, out: Array) -> Counted:
+        """The kernels fill the cells whose indices do not fall, and the others repeat them."""
         full = np.empty_like(out)
         for i in range(len(out)):
             block = out[i, i:] if self.order == 2 else np.triu(out[i, i:, i:])
@@ -76,28 +115,23 @@ class Moments:
             else:
                 block += np.triu(block, 1).T
                 full[i, i:, i:] = full[i:, i, i:] = full[i:, i:, i] = block
-        return full
+        return Counted(moments=full)
 
 
 @dataclass(frozen=True)
-class PlaneTable:
+class PlaneTable(TallyKind):
     """One table of features, by ANDing planes."""
 
-    plan: Plan
     names: Names
 
     @property
     def planes(self) -> Names:
         return self.names
 
-    @property
-    def needed(self) -> Names:
-        return self.planes
-
     @cached_property
     def lengths(self) -> list[int]:
         """The length of each axis."""
-        return [1 + len(self.plan.schema[name].columns) for name in self.names]
+        return [1 + self.plan[name].columns for name in self.names]
 
     @cached_property
     def heads(self) -> int:
@@ -120,21 +154,20 @@ class PlaneTable:
         firsts = np.array([batch.firsts[name] for name in self.names])
         tools.table(batch.planes, firsts, np.array(self.lengths) - 1, self.heads, out)
 
-    def read(self, out: Array) -> Array:
-        return out.reshape(self.lengths)
+    def read(self, out: Array) -> Counted:
+        return Counted(table=(self.names, out.reshape(self.lengths)))
 
 
 @dataclass(frozen=True)
-class PatternTable:
+class PatternTable(TallyKind):
     """One table of features by what reports show of each, one value or some bits: a histogram, summed up afterwards."""
 
-    plan: Plan
     names: Names
 
     @cached_property
     def planes(self) -> Names:
-        """Its hashed features: their bits are not in the reports as such."""
-        return tuple(name for name in self.names if isinstance(self.plan[name], LocalHashing))
+        """Its features that show neither a value nor bits: their bits have to be made from what they show."""
+        return tuple(name for name in self.others if not fields(self.plan)[name].shows_bits)
 
     @property
     def needed(self) -> Names:
@@ -143,8 +176,7 @@ class PatternTable:
     @cached_property
     def choices(self) -> Names:
         """Its features that show one of several values: the code's leading part."""
-        columns = dict(zip(self.plan.schema.names, layout(self.plan), strict=True))
-        return tuple(name for name in self.names if isinstance(columns[name][0], ValueColumn))
+        return tuple(name for name in self.names if self.plan[name].form is Form.VALUE)
 
     @cached_property
     def others(self) -> Names:
@@ -160,8 +192,8 @@ class PatternTable:
     def sizes(self) -> list[int]:
         """How many patterns each feature has, choices first."""
         return [
-            *(self.plan.schema[name].levels for name in self.choices),
-            *(1 << len(self.plan.schema[name].columns) for name in self.others),
+            *(self.plan[name].columns for name in self.choices),
+            *(1 << self.plan[name].columns for name in self.others),
         ]
 
     @property
@@ -170,47 +202,42 @@ class PatternTable:
 
     @property
     def cells(self) -> int:
-        return prod(1 + len(self.plan.schema[name].columns) for name in self.names)
+        return prod(1 + self.plan[name].columns for name in self.names)
 
     def plain_seconds(self, reports: int) -> float:
-        columns = sum(len(self.plan.schema[name].columns) for name in self.others)
+        columns = sum(self.plan[name].columns for name in self.others)
         return 2e-9 * (1 + len(self.choices) + columns) * reports
 
     def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         codes = np.zeros(batch.reports if self.choices else 0, np.int32)
         for name in self.choices:
-            codes *= self.plan.schema[name].levels
+            codes *= self.plan[name].columns
             codes += batch.shown[name]
         columns: list[Any] = []
         for name in self.others:
             first = batch.firsts.get(name)
-            size = len(self.plan.schema[name].columns)
+            size = self.plan[name].columns
             columns += batch.shown[name] if first is None else list(batch.planes[first : first + size])
         addresses = np.array([packed.ctypes.data for packed in reversed(columns)], np.int64)
         tools.histogram(addresses, batch.reports, codes, out)
 
-    def patterns(self, out: Array) -> Array:
-        """How many reports show each combination of the features' patterns."""
-        axes = [*self.choices, *self.others]
-        return out.reshape(self.sizes).transpose([axes.index(name) for name in self.names])
-
-    def read(self, out: Array) -> Array:
-        """The counts, if no feature shows several bits."""
+    def read(self, out: Array) -> Counted:
+        """The patterns, if a feature shows several bits; else the table that follows from them."""
         axes = [*self.choices, *self.others]
         tensor = out.reshape(self.sizes)
+        order = [axes.index(name) for name in self.names]
+        if self.several:
+            return Counted(patterns=(self.names, tensor.transpose(order)))
         for axis, name in enumerate(axes):
             if name in self.others:  # (false, true) -> (all, true)
                 for false, true in zip(slabs(tensor, axis, 0), slabs(tensor, axis, 1), strict=True):
                     false += true
             else:
                 tensor = np.concatenate([tensor.sum(axis=axis, keepdims=True), tensor], axis)
-        return tensor.transpose([axes.index(name) for name in self.names])
+        return Counted(table=(self.names, tensor.transpose(order)))
 
 
-Job = Moments | PlaneTable | PatternTable
-
-
-def _table_job(plan: Plan, names: Names, *, whole: bool) -> Job:
+def _table(plan: Plan, names: Names, *, whole: bool) -> TallyKind:
     """The faster way to count a table; or, where it matters and is wanted, that which keeps whole patterns."""
     table = PatternTable(plan, names)
     if table.several:
@@ -218,12 +245,12 @@ def _table_job(plan: Plan, names: Names, *, whole: bool) -> Job:
     return table if table.cells >= CODED_CELLS and table.shape[0] <= MOST_CODES else PlaneTable(plan, names)
 
 
-def jobs_for(plan: Plan, names: Any, order: Any) -> list[Job]:
-    """The jobs that count these tables, or all tables of so many features."""
+def tallies_for(plan: Plan, names: Any, order: Any) -> list[TallyKind]:
+    """The tallies that count these tables, or all tables of so many features."""
     if (names is None) == (order is None):
         raise CountError("count takes names of features, or order=2 for every pair; give one of them")
     if order is not None:
-        return _jobs_of_order(plan, order)
+        return _of_order(plan, order)
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise CountError(f"count takes a list of names, or a list of such lists; found {names!r}")
     tables = [names] if all(isinstance(name, str) for name in names) else names
@@ -235,10 +262,10 @@ def jobs_for(plan: Plan, names: Any, order: Any) -> list[Job]:
     different = dict.fromkeys(sorted_names)
     shapes = [patterns_shape(plan, table) for table in different if any(plan[name].several for name in table)]
     whole = sum(MOST_PATTERNS + 1 if shape is None else prod(shape) for shape in shapes) <= MOST_PATTERNS
-    return [_table_job(plan, table, whole=whole) for table in different]
+    return [_table(plan, table, whole=whole) for table in different]
 
 
-def _jobs_of_order(plan: Plan, order: Any) -> list[Job]:
+def _of_order(plan: Plan, order: Any) -> list[TallyKind]:
     """All tables of so many features: as moments, as one table of everything, or each by itself; what is smallest."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
         raise CountError(
@@ -246,13 +273,13 @@ def _jobs_of_order(plan: Plan, order: Any) -> list[Job]:
         )
     tables = comb(len(plan.schema), int(order))
     cells = [1] + [0] * int(order)  # of all tables of k features, for k = 0, 1, ...: elementary symmetric sums
-    for feature in plan.schema:
+    for protocol in plan.protocols:
         for k in range(int(order), 0, -1):
-            cells[k] += cells[k - 1] * (1 + len(feature.columns))
+            cells[k] += cells[k - 1] * (1 + protocol.columns)
     moments = Moments(plan, int(order))
     if order in (2, 3) and (moments.cells <= 4 * cells[-1] or tables > MOST_TABLES):
         return [moments]
-    everything = _table_job(plan, plan.schema.names, whole=False)
+    everything = _table(plan, plan.schema.names, whole=False)
     if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:
         return [everything]
     check_memory(cells[-1], cells[-1], 1, int(order))
@@ -261,7 +288,7 @@ def _jobs_of_order(plan: Plan, order: Any) -> list[Job]:
             f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
             "ask for order=3, or for the tables you need"
         )
-    return [_table_job(plan, table, whole=False) for table in combinations(plan.schema.names, int(order))]
+    return [_table(plan, table, whole=False) for table in combinations(plan.schema.names, int(order))]
 
 
 def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> None:

@@ -470,7 +470,7 @@ class Estimate:
         """Refuse tables whose answers do not sum to the whole, as those of unary encoding's plain estimates."""
         for group in self.groups:
             if isinstance(group, Group) and any(
-                axis.m > 1 and not axis.centred and not axis.exclusive for axis in group.axes
+                axis.m > 1 and not axis.centred and not axis.sums_to_one for axis in group.axes
             ):
                 raise EstimateError(f'{asker} needs tables whose answers sum to the whole; use method="consistent"')
 

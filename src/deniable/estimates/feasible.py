@@ -26,7 +26,7 @@ from deniable.estimates.quadratic import least
 from deniable.inference.axis import Array, Axis
 from deniable.inference.tensors import along, answer_rows, flat, margins, moment_matrix
 from deniable.kernels.bitplanes import physical_memory
-from deniable.survey.protocols.protocols import Protocol
+from deniable.survey.protocols.base import Protocol
 
 MOST_CELLS = 10_000
 ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
@@ -66,7 +66,7 @@ class Seen:
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
     """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
     _check_size(
-        [max(2, axis.m) for axis in axes], [max(2, axis.m) + (axis.m > 1 and not axis.exclusive) for axis in axes]
+        [max(2, axis.m) for axis in axes], [max(2, axis.m) + (axis.m > 1 and not axis.sums_to_one) for axis in axes]
     )
     bases = [_basis(axis) for axis in axes]
     seconds = [
@@ -234,9 +234,9 @@ def _solved(root: Array, right: Array) -> Array:
 def _basis(axis: Axis) -> Array:
     """The answers of a feature, from (1, z_1, ..., z_m); where these need not sum to 1, first what is missing to it."""
     answers = answer_rows(axis.m)
-    return (
-        answers if axis.m == 1 or axis.exclusive else np.vstack([np.eye(1, 1 + axis.m) - answers.sum(axis=0), answers])
-    )
+    if axis.m == 1 or axis.sums_to_one:
+        return answers
+    return np.vstack([np.eye(1, 1 + axis.m) - answers.sum(axis=0), answers])
 
 
 def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:

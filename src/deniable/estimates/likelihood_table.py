@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +17,8 @@ from deniable.counts.evidence import gather
 from deniable.inference.axis import Array
 from deniable.inference.tensors import along, as_matrix, flat
 from deniable.kernels.bitplanes import tools_for
-from deniable.reports.perturb import bucket
+from deniable.reports.fields import fields
 from deniable.reports.reports import Reports
-from deniable.survey.protocols.protocols import LocalHashing, Protocol
 
 MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor,
 SMALL_GRID = 1 << 16  # or even if they are more than four times the reports, and more than the cells
@@ -164,7 +162,9 @@ def _summed(channels: Sequence[Array], rows: Codes, w: Array) -> Array:
 def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     """The distinct patterns of evidence that reports show of some features."""
     shown = gather(reports.plan, reports.table, names, 0)
-    codes, channels = zip(*(_feature(reports.plan[name], shown[name], len(reports)) for name in names), strict=True)
+    of = fields(reports.plan)
+    codes, seen = zip(*(of[name].patterns(shown[name], len(reports)) for name in names), strict=True)
+    channels = tuple(reports.plan[name].likelihood(own) for name, own in zip(names, seen, strict=True))
     sizes, cells = [len(channel) for channel in channels], prod(channel.shape[1] for channel in channels)
     if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * len(reports), cells)):
         joint = np.ravel_multi_index(codes, sizes)
@@ -178,21 +178,3 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     patterns = tuple(rows[start, k] for k, start in enumerate(starts))
     parents = tuple(above[start, k] for k, start in enumerate(starts))
     return Tree(times / len(reports), channels, rows, patterns, parents)
-
-
-def _feature(protocol: Protocol, shown: Any, reports: int) -> tuple[Codes, Array]:
-    """The pattern that each report shows of a feature, and how likely each pattern is for each answer."""
-    match shown:
-        case list():
-            bits = np.array([np.unpackbits(packed, count=reports, bitorder="little") for packed in shown])
-        case (seeds, buckets) if isinstance(protocol, LocalHashing):
-            values = range(protocol.columns)
-            bits = np.array([bucket(seeds, np.full(reports, v), protocol.buckets) == buckets for v in values])
-        case codes:
-            return np.asarray(codes, np.int64), protocol.likelihood(np.eye(protocol.columns))
-    if len(bits) == 1:
-        return bits[0].astype(np.int64), protocol.likelihood([[0], [1]])
-    packed = np.packbits(bits, axis=0).T
-    rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
-    _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
-    return codes.astype(np.int64), protocol.likelihood(bits[:, first].T)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniable.inference.axis import Array
-from deniable.survey.protocols.protocols import Protocol
+from deniable.survey.protocols.base import Protocol
 
 STEP = 0.25  # in the logarithm of s: the error of the sum falls as e^(-pi^2 / STEP)
 FIRST, LAST = 1e-25, 50.0  # of s: e^-50 is the last, and L may be 2^32
@@ -42,11 +42,11 @@ class Score:
 
 def score(protocol: Protocol, shares: Array) -> Score:
     """The scores of a bound protocol at these shares, none of which is zero."""
-    if protocol.several:
+    if protocol.several and protocol.dependence.is_independent:
         means, thirds = _independent(protocol.p, protocol.q, shares)
     else:
-        law = protocol.likelihood(protocol.patterns)
-        means, thirds = _listed(law / law.sum(axis=0), shares)
+        law = protocol.pattern_law.T
+        means, thirds = _listed(law[law.any(axis=1)], shares)
     inverse = np.linalg.inv(means)
     return Score(shares, means, np.einsum("va,wb,abu->vwu", inverse, inverse, thirds, optimize=True))
 

@@ -74,7 +74,7 @@ class Group:
             return None
         ((k, w),) = looked_at
         axis = self.axes[k]
-        if axis.centred and not axis.exclusive:
+        if axis.centred and not axis.sums_to_one:
             return None  # its estimate draws on all columns
         place = int(np.argmax(np.abs(w[1:]))) + 1
         true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]

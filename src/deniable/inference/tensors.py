@@ -1,23 +1,10 @@
-"""The estimator's structure: one small axis per feature, applied along its axis of a tensor, never their big product.
+"""Tensors over several features: one small matrix along each axis, never their big product.
 
-Per feature, u = (1, [x = 1], ..., [x = m]) is the truth, e the evidence, and z = B e one report's own estimate of u:
-
-    unbiased     B = A^-1 = [[1, 0], [-p / d 1, I / d]], with d = q - p
-    consistent   the same, centred: z_v - (sum_w z_w - 1) / m, so that a choice's values sum to 1 in every report
-
-Whatever the protocol, the noise of z given the truth x is, with H = I - 11'/m if centred and H = I if not,
-
-    N(x) = H (c0 I + c1 11' + alpha e_x e_x' + beta (1 e_x' + e_x 1')) H
-
-    independent bits   c0 = p (1 - p) / d^2,   c1 = 0,            alpha = (q (1 - q) - p (1 - p)) / d^2,   beta = 0
-    exclusive bits     c0 = p / d^2,           c1 = -p^2 / d^2,   alpha = 1 / d - 1,                       beta = -p / d
-
-so E[z z' | x] = u u' + N(x) is linear in u. What does not depend on x is put on u_0. For estimates mu of the truth T,
+For estimates mu of the truth T, with G_k for E[z z'] and U_k for u u' of feature k (`axis`),
 
     Cov(mu)[J, J'] = sum_S T_S (prod_k G_k[J_k, J'_k, S_k] - prod_k U_k[J_k, J'_k, S_k])
 
-with G for E[z z'] and U for u u'. Third moments are linear in u likewise. Weights that are a product over features,
-such as those of one cell, need no more than one vector per axis.
+Weights that are a product over features, such as those of one cell, need no more than one vector per axis.
 """
 
 from collections.abc import Sequence

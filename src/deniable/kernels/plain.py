@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.kernels.bitplanes import Words
-from deniable.reports.perturb import bucket
+from deniable.kernels.perturb import bucket
 
 Tallies = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

@@ -24,8 +24,7 @@ from deniable.page.pairs import TRIED, Pair, conditionals, in_words, missing_pai
 from deniable.page.single_questions import short_name, singles
 from deniable.survey.describe import rounded_up
 from deniable.survey.plan import Plan
-from deniable.survey.privacy import BELIEF, Promise, in_one_sentence, of_question, of_report, public_names
-from deniable.survey.protocols.protocols import Public
+from deniable.survey.privacy import BELIEF, Promise, in_one_sentence, of_question, of_report
 from deniable.survey.schema import Choice
 from deniable.text.progress import told
 from deniable.text.width import isolated, shortened
@@ -126,7 +125,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         besides=f"{100 * (1 - level):.3g}",
         plan=plan,
         epsilon=f"{rounded_up(plan.epsilon):.4f}"
-        if len(public_names(plan)) < len(plan.schema)
+        if len(plan.public) < len(plan.schema)
         else "none: nothing is protected",
         asked=replace(asked, rows=asked.rows[:ASKED]),
         all_asked=asked if len(asked.rows) > ASKED else None,
@@ -135,7 +134,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         one=Promise(strongest),
         whole=whole,
         belief=BELIEF,
-        public=public_names(plan),
+        public=plan.public,
         singles=tuple(chart for chart, _, _ in single),
         left_out=tuple(name for name in plan.schema.names if name not in shown),
         ranked=ranked(pairs),
@@ -174,7 +173,7 @@ def _asked(plan: Plan) -> Table:
     rows = []
     for question, features in plan.schema.questions.items():
         first = features[0]
-        public = any(isinstance(plan[feature.name], Public) for feature in features)
+        public = any(feature.name in plan.public for feature in features)
         if isinstance(first, Choice):
             answers = ", ".join(map(isolated, first.values[:12])) + (
                 f", … ({first.levels:,} in all)" if first.levels > 12 else ""
@@ -224,7 +223,7 @@ def _which(names: Sequence[str], kinds: int) -> str:
 def _protocols(plan: Plan) -> Table:
     rows = []
     for feature, protocol in plan:
-        if isinstance(protocol, Public):
+        if not protocol.protects:
             rows.append((feature.name, "PUBLIC, not protected", "none", "", ""))
         else:
             rows.append(

@@ -24,7 +24,6 @@ from deniable.page.blocks import (
     row_of,
 )
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import Public
 from deniable.survey.schema import Choice, Feature, Flag
 from deniable.text.width import isolated
 
@@ -166,7 +165,7 @@ def conditionals(counts: Counts, pairs: Sequence[Pair], level: float) -> list[tu
 def _direction(plan: Plan, pair: Pair) -> tuple[Feature, Feature]:
     """The feature that is given, and the one asked about: a public one is given, a flag is asked about."""
     first, second = (plan.schema[name] for name in pair.names)
-    public = [isinstance(plan[feature.name], Public) for feature in (first, second)]
+    public = [feature.name in plan.public for feature in (first, second)]
     flags = [isinstance(feature, Flag) for feature in (first, second)]
     if (public[1] and not public[0]) or (public[0] == public[1] and flags[0] and not flags[1]):
         return second, first

@@ -1,14 +1,7 @@
-"""Where each feature's randomized answer stands: in the columns of a table, and in the bits of a report.
+"""The kinds of columns that a table of reports has, one or more for each feature.
 
-    protocol              columns                                      bits, in this order
-    randomized response   `name`: true or false                        1
-    unary encoding        `name: value`: true or false, for each       1 each
-    GRR                   `name`: the value shown                      as many as m - 1 takes
-    local hashing         `name: seed` (16 bytes), `name: bucket`      128, then as many as g - 1 takes
-    public                as randomized response, or as GRR
-
-Each kind of column goes three ways: an Arrow array from numbers (`to_arrow`), numbers from the bits of reports
-(`from_bits`), and bits of reports from the Arrow array (`to_bits`).
+Each kind goes three ways: an Arrow array from numbers (`to_arrow`), numbers from the bits of reports (`from_bits`), and
+bits of reports from the Arrow array (`to_bits`). `conform` takes a column from a file that somebody else wrote.
 """
 
 from dataclasses import dataclass
@@ -21,9 +14,6 @@ import pyarrow.compute as pc
 
 from deniable.client import COEFFICIENTS, PRIME
 from deniable.errors import ReportError
-from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import LocalHashing, UnaryEncoding
-from deniable.survey.schema import SEPARATOR, Choice
 
 Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
 Numbers = npt.NDArray[Any]
@@ -198,34 +188,6 @@ class SeedColumn(Column):
             self.refuse(size != 4 * COEFFICIENTS, f"a seed has {4 * COEFFICIENTS} bytes", first)
             array = array.cast(self.type)
         return self.to_arrow(self.coefficients(super().conform(array, first)), first)
-
-
-def layout(plan: Plan) -> tuple[tuple[Column, ...], ...]:
-    """The columns of each feature, in the order of the report's bits."""
-    features: list[tuple[Column, ...]] = []
-    for feature, protocol in plan:
-        name = feature.name
-        match protocol:
-            case UnaryEncoding() if isinstance(feature, Choice):
-                features.append(tuple(Column(name + SEPARATOR + value) for value in feature.values))
-            case LocalHashing():
-                bucket = BucketColumn(f"{name}{SEPARATOR}bucket", protocol.buckets)
-                features.append((SeedColumn(f"{name}{SEPARATOR}seed"), bucket))
-            case _ if isinstance(feature, Choice):
-                features.append((ValueColumn(name, feature.values),))
-            case _:
-                features.append((Column(name),))
-    return tuple(features)
-
-
-def columns_of(plan: Plan) -> list[Column]:
-    """All columns of a table of reports."""
-    return [column for feature in layout(plan) for column in feature]
-
-
-def report_bytes(plan: Plan) -> int:
-    """The length of a report, whatever the answers."""
-    return (sum(column.width for column in columns_of(plan)) + 7) // 8
 
 
 def _to_bits(numbers: Numbers, width: int) -> Bits:

@@ -7,15 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.errors import AnswerError, PlanError
-from deniable.reports import answers_in, perturb
-from deniable.reports.columns import Column, layout
+from deniable.kernels.perturb import Codes, Draws
+from deniable.reports import answers_in
+from deniable.reports.fields import fields
 from deniable.reports.parquet import PLAN_KEY
-from deniable.reports.perturb import Codes
-from deniable.reports.randomness import Draws, secure, seeded
-from deniable.reports.reports import Reports, boolean_array
+from deniable.reports.randomness import secure, seeded
+from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import BitByBit, KeepOrUniform, LocalHashing, Protocol
-from deniable.survey.schema import Feature
 
 
 def randomize(data: Any, plan: Plan, *, rng: np.random.Generator | None = None) -> Reports:
@@ -41,25 +39,6 @@ def randomize_part(data: Any, plan: Plan, draws: Draws, first_row: int = 0) -> R
 def randomize_codes(codes: Sequence[Codes], plan: Plan, draws: Draws) -> Reports:
     """Randomize integer codes, an array for each feature."""
     arrays: dict[str, Any] = {}
-    for coded, (feature, protocol), columns in zip(codes, plan, layout(plan), strict=True):
-        perturbed = _perturb(coded, feature, protocol, columns, draws)
-        arrays |= {column.name: array for column, array in zip(columns, perturbed, strict=True)}
+    for coded, protocol, field in zip(codes, plan.protocols, fields(plan).values(), strict=True):
+        arrays |= zip(field.names, field.arrays(protocol.randomize(coded, draws), len(coded)), strict=True)
     return Reports(plan, pa.table(arrays))
-
-
-def _perturb(
-    codes: Codes, feature: Feature, protocol: Protocol, columns: tuple[Column, ...], draws: Draws
-) -> list[Any]:
-    """The Arrow columns of one feature's randomized answers."""
-    match protocol:
-        case BitByBit():
-            planes = perturb.bit_planes(codes, feature.columns, protocol.p_numerator, protocol.q_numerator, draws)
-            return [boolean_array(plane, len(codes)) for plane in planes]
-        case LocalHashing():
-            seed = perturb.seeds(len(codes), draws)
-            bucket = perturb.bucket(seed, codes, protocol.buckets)
-            shown = perturb.keep_or_uniform(bucket, protocol.keep, protocol.buckets, draws)
-            return [columns[0].to_arrow(seed), columns[1].to_arrow(shown)]
-        case KeepOrUniform():
-            return [columns[0].to_arrow(perturb.keep_or_uniform(codes, protocol.keep, protocol.outcomes, draws))]
-    return [columns[0].to_arrow(codes)]

@@ -5,15 +5,13 @@ source, and some twenty times faster. `seeded` repeats itself, for simulations a
 """
 
 import os
-from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.errors import DeniableError
-
-Draws = Callable[[int], npt.NDArray[np.uint16]]
+from deniable.kernels.perturb import Draws
 
 SLACK = 15  # the cipher wants room for one more block
 

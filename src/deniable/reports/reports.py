@@ -11,16 +11,17 @@ import pyarrow as pa
 
 from deniable.errors import PlanError, ReportError
 from deniable.kernels.bitplanes import new_planes, tools_for
+from deniable.kernels.perturb import BLOCK
 from deniable.reports import answers_in
-from deniable.reports.columns import Column, columns_of, report_bytes
+from deniable.reports.columns import Column
+from deniable.reports.fields import boolean_array, columns_of, fields, report_bytes
 from deniable.reports.parquet import metadata, open_parquet, plan_of, write
-from deniable.reports.perturb import BLOCK
 from deniable.survey.plan import Plan
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Reports:
-    """Randomized answers as an Arrow table of ordinary columns, one or more per feature (see `layout`)."""
+    """Randomized answers as an Arrow table of ordinary columns, one or more per feature (see `fields`)."""
 
     plan: Plan
     table: Any
@@ -94,12 +95,12 @@ class Reports:
 def _conform(plan: Plan, table: Any) -> Any:
     if len(set(table.column_names)) < len(table.column_names):
         raise ReportError(f"the reports have two columns of one name; found {table.column_names}")
-    found = dict(zip(table.column_names, table.columns, strict=True))
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for column in columns_of(plan):
-        if column.name not in found:
+        if column.name not in table.column_names:
             raise ReportError(f"column {column.name!r} is missing from the reports; found {table.column_names}")
-        arrays[column.name] = column.conform(answers_in.whole(found[column.name]))
+    for field in fields(plan).values():
+        arrays |= zip(field.names, field.conform(table), strict=True)
     return pa.table(arrays, metadata=metadata(plan))
 
 
@@ -133,8 +134,3 @@ def _from_raw(raw: npt.NDArray[np.uint8], plan: Plan) -> Any:
             for column in columns
         }
     )
-
-
-def boolean_array(plane: Any, length: int) -> Any:
-    """An Arrow column of so many bits that are packed, the first lowest."""
-    return pa.BooleanArray.from_buffers(pa.bool_(), length, [None, pa.py_buffer(plane)])

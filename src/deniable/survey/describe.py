@@ -3,7 +3,6 @@
 import math
 
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import Public
 from deniable.text.tables import ALARM, DIM, aligned, paint
 
 
@@ -13,13 +12,13 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
     rows = []
     for feature, protocol in plan:
         answers = "true/false" if feature.levels == 2 and len(feature.columns) == 1 else f"one of {feature.levels}"
-        if isinstance(protocol, Public):
+        if not protocol.protects:
             rows.append((feature.name, answers, "PUBLIC", "none", "always", "never"))
         else:
             shown = (f"{rounded_up(protocol.epsilon):.4f}", f"{protocol.q:.2%}", f"{protocol.p:.2%}")
             rows.append((feature.name, answers, protocol.name, *shown))
     lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
-    public = [feature.name for feature, protocol in plan if isinstance(protocol, Public)]
+    public = plan.public
     if len(public) < len(plan.schema):
         lines += [
             "",

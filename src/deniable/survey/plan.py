@@ -15,7 +15,10 @@ from typing import Any
 from deniable import client
 from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
-from deniable.survey.protocols.protocols import PROTOCOLS, Epsilon, Protocol, best, positive
+from deniable.survey.protocols import PROTOCOLS
+from deniable.survey.protocols.base import Protocol
+from deniable.survey.protocols.best import best
+from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema, feature_from_json
 
 
@@ -59,6 +62,11 @@ class Plan:
     def fingerprint(self) -> str:
         """SHA-256 of what this plan means, in hexadecimal."""
         return client.fingerprint(self._meaning())
+
+    @cached_property
+    def public(self) -> tuple[str, ...]:
+        """The features that are shown as they are, about which nothing is promised."""
+        return tuple(feature.name for feature, protocol in self if not protocol.protects)
 
     def __getitem__(self, name: str) -> Protocol:
         return self.protocols[self.schema.index(name)]

@@ -16,7 +16,6 @@ from fractions import Fraction
 from math import ceil, floor, prod
 
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import Public
 
 SCALES = tuple(10**k for k in range(2, 10))  # in how many a belief is told
 BELIEF = Fraction(1, 10)  # that is told of
@@ -66,17 +65,12 @@ def of_question(plan: Plan, name: str) -> Promise | None:
     """About one question, by its own answers alone: a feature, or a group of flags; None if one of them is public."""
     features = plan.schema.questions.get(name) or (plan.schema[name],)
     protocols = [plan[feature.name] for feature in features]
-    return None if any(isinstance(protocol, Public) for protocol in protocols) else _of(p.ratio for p in protocols)
+    return None if not all(protocol.protects for protocol in protocols) else _of(p.ratio for p in protocols)
 
 
 def of_report(plan: Plan) -> Promise:
     """About all protected answers together, by the whole report."""
     return _of(protocol.ratio for protocol in plan.protocols)
-
-
-def public_names(plan: Plan) -> tuple[str, ...]:
-    """The features that are shown as they are, about which nothing is promised."""
-    return tuple(feature.name for feature, protocol in plan if isinstance(protocol, Public))
 
 
 def in_one_sentence(plan: Plan) -> str:
@@ -96,7 +90,7 @@ def in_one_sentence(plan: Plan) -> str:
     seen = f"{one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole report"
     if one == whole:
         seen = f"{whole.up_to(BELIEF)} by seeing your report"
-    open_ones = public_names(plan)
+    open_ones = plan.public
     beyond = f" (beyond what {', '.join(open_ones)} tells, which is not protected)" if open_ones else ""
     return (
         "Chance may have changed your answers before anybody saw them: somebody who suspects one of them with a chance "

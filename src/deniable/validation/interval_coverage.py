@@ -38,7 +38,7 @@ from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import GRR, LocalHashing, RandomizedResponse, UnaryEncoding
+from deniable.survey.protocols import GRR, LocalHashing, RandomizedResponse, UnaryEncoding
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.progress import told
 from deniable.validation import paper_figures

@@ -24,7 +24,7 @@ from deniable.inference.axis import Array, Axis
 from deniable.inference.one_column import binomial
 from deniable.inference.tensors import along
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import RandomizedResponse
+from deniable.survey.protocols import RandomizedResponse
 from deniable.survey.schema import Flag, Schema
 from deniable.text.progress import told
 

@@ -16,7 +16,7 @@ from deniable import simulate
 from deniable.estimates.estimate import estimate
 from deniable.files import replacing
 from deniable.survey.plan import Plan
-from deniable.survey.protocols.protocols import GRR, RandomizedResponse
+from deniable.survey.protocols import GRR, RandomizedResponse
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.progress import told
 from deniable.validation import paper_figures

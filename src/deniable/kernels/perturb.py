@@ -4,12 +4,14 @@ They do what the client does, in the client's order for each record: the k-th dr
 taken together. So the same draws give the same report.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
 from deniable.client import COEFFICIENTS, PRIME, SCALE
-from deniable.reports.randomness import Draws
 
+Draws = Callable[[int], npt.NDArray[np.uint16]]  # n -> n random numbers of 16 bits
 Codes = npt.NDArray[np.int16]
 Planes = npt.NDArray[np.uint8]
 Seeds = npt.NDArray[np.uint32]
@@ -40,11 +42,38 @@ def keep_or_uniform(codes: Codes, keep: int, outcomes: int, draws: Draws) -> Cod
 
 
 def _uniform(count: int, outcomes: int, draws: Draws) -> Codes:
+    if outcomes == 1:
+        return np.zeros_like(draws(count), np.int16)
     share = np.uint16(SCALE // outcomes)
     codes = draws(count) // share
     while len(again := np.flatnonzero(codes >= outcomes)):
         codes[again] = draws(len(again)) // share
     return codes.view(np.int16)
+
+
+def subsets(codes: Codes, q: int, size: int, values: int, draws: Draws) -> Planes:
+    """Sets of `size` values as rows of packed bits, one per value; it holds the code if its coin is below q.
+
+    The others are the first places of a shuffle (Fisher and Yates) of all values but the code; one more of them is
+    always drawn than a set with the code has room for.
+    """
+    planes = np.zeros((values, (len(codes) + 7) // 8), np.uint8)
+    for start in range(0, len(codes), BLOCK):
+        block = codes[start : start + BLOCK].astype(np.intp)
+        rows = np.arange(len(block))
+        coin = draws(len(block)) < np.uint16(q)
+        others = np.tile(np.arange(values - 1, dtype=np.int16), (len(block), 1))
+        marked = np.zeros((len(block), values), bool)
+        marked[rows[coin], block[coin]] = True
+        for place in range(size):
+            at = place + _uniform(len(block), values - 1 - place, draws).astype(np.intp)
+            chosen = others[rows, at]
+            others[rows, at] = others[rows, place]
+            chosen = chosen + (chosen >= block)  # all values but the code
+            shown = ~coin if place == size - 1 else np.ones_like(coin)
+            marked[rows[shown], chosen[shown]] = True
+        planes[:, start // 8 : (start + len(block) + 7) // 8] = np.packbits(marked, axis=0, bitorder="little").T
+    return planes
 
 
 def seeds(count: int, draws: Draws) -> Seeds:

@@ -1,0 +1,128 @@
+"""What counts must be: shapes, integers, no count above its margin, names that the plan has."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import CountError
+from deniable.survey.plan import Plan
+
+Array = npt.NDArray[np.int64]
+Names = tuple[str, ...]
+
+MOST = np.iinfo(np.int64).max
+MOST_PATTERNS = 1 << 22  # A table's patterns are kept if they are no more than this: 32 MB.
+MOST_OF_ONE = 1 << 12  # A feature's patterns are kept if they are no more than this: 12 values.
+
+
+def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    """Table of counts, checked: shape, integers, and no count above its margin."""
+    return _checked(given, tuple(1 + plan[name].columns for name in names), called(names))
+
+
+def checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
+    """How many reports show each combination of patterns, checked."""
+    what = f"the patterns of {called(names)}"
+    if (shape := patterns_shape(plan, names)) is None:
+        raise CountError(f"{what} are too many to be kept")
+    array = _checked_numbers(given, shape, what)
+    if array.sum(dtype=np.float64) > MOST:
+        raise CountError(f"{what} are of more reports than 64-bit integers can count")
+    return array
+
+
+def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
+    """How many patterns each feature can show; None if that is too many to count them."""
+    protocols = [plan[name] for name in names]
+    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
+    return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
+
+
+def checked_names(plan: Plan, key: Any) -> Names:
+    """One name or several different ones, all of them of the plan's features."""
+    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise CountError(f"a table is of one or more different features, by their names; found {key!r}")
+    for name in names:
+        plan.schema.index(name)
+    return names
+
+
+def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
+    """An int64 copy with this shape, nothing negative and no count above its margin."""
+    array = _checked_numbers(given, shape, what, ", one more than the evidence columns")
+    for axis, size in enumerate(shape):
+        for v in range(1, size):
+            if any(
+                (count > margin).any()
+                for count, margin in zip(slabs(array, axis, v), slabs(array, axis, 0), strict=True)
+            ):
+                above = np.argwhere(array > np.take(array, [0], axis))[0]
+                at = tuple(int(i) for i in above)
+                margin = (*at[:axis], 0, *at[axis + 1 :])
+                raise CountError(
+                    f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
+                )
+    return array
+
+
+def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, why: str = "") -> Array:
+    """An int64 copy with this shape, nothing negative."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
+    if array.shape != shape:
+        raise CountError(f"{what} must have shape {shape}{why}; found {array.shape}")
+    if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):
+        raise CountError(f"{what} must hold 64-bit integers; found {array.dtype}")
+    array = array.astype(np.int64, order="C")
+    if array.size and array.min() < 0:
+        at = tuple(int(i) for i in np.argwhere(array < 0)[0])
+        raise CountError(f"{what} must not be negative; found {array[at]} at {at}")
+    return array
+
+
+def slabs(array: Array, axis: int, index: int) -> list[Array]:
+    """Views of all cells with this index on an axis, in pieces whose innermost loop is long: numpy pays for each."""
+    inner = prod(array.shape[axis + 1 :])
+    cube = array.reshape(-1, array.shape[axis], inner)
+    return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]
+
+
+def checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
+    """All pairs or triples of evidence columns, checked."""
+    size = 1 + sum(protocol.columns for protocol in plan.protocols)
+    order = np.ndim(given)
+    if order not in (2, 3):
+        raise CountError(f"moments are of order 2 or 3; found {order}")
+    array = _checked(given, (size,) * order, f"the moments of order {order}")
+    if any(not np.array_equal(array, array.swapaxes(*axes)) for axes in combinations(range(order), 2)):
+        raise CountError(f"the moments of order {order} must be symmetric")
+    pairs = array if order == 2 else array[..., 0]
+    if not np.array_equal(np.diagonal(pairs), pairs[0]):
+        raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
+    return frozen(array)
+
+
+def frozen(array: Array) -> Array:
+    """The same array, which can no longer be written to."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def called(names: Names) -> str:
+    """What a table is called in messages."""
+    return " x ".join(names)
+
+
+def columns(plan: Plan, name: str) -> range:
+    """Where a feature's evidence columns stand among (all reports, every evidence column)."""
+    place = plan.schema.index(name)
+    first = 1 + sum(protocol.columns for protocol in plan.protocols[:place])
+    return range(first, first + plan[name].columns)
