@@ -1,4 +1,6 @@
-"""The errors, as a tree. Each message says what was found, where, and what to do next.
+"""The errors, as a tree, and how their messages show values.
+
+Each message says what was found, where, and what to do next.
 
     DeniableError (a ValueError)
     ├── SchemaError    a question that cannot be asked like this
@@ -10,6 +12,8 @@
 
 The command line prints any of them as one line and exits with status 1.
 """
+
+from collections.abc import Iterable
 
 from deniable.client import AnswerError, DeniableError, PlanError
 
@@ -30,3 +34,26 @@ class CountError(DeniableError):
 
 class EstimateError(DeniableError):
     """A question that an estimate cannot answer."""
+
+
+# A value that an error message shows takes at most this many characters.
+MOST_SHOWN = 100
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it: its repr, shortened; of what prints in several lines, the type alone."""
+    start = value[:MOST_SHOWN] if isinstance(value, str | bytes) else value
+    text = repr(start)
+    if "\n" in text:  # a frame, a table or a matrix
+        return f"an object of type {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as an error message lists them: the first ones, and how many more there are."""
+    texts = [shown(name) for name in names]
+    kept = len(texts)
+    while kept > 1 and len(", ".join(texts[:kept])) > MOST_SHOWN:
+        kept -= 1
+    more = [f"and {len(texts) - kept:,} more"] if kept < len(texts) else []
+    return ", ".join([*texts[:kept], *more])

@@ -1,17 +1,54 @@
-"""Writing a file whole or not at all."""
+"""Files: finding those that are meant, and writing one whole or not at all, also when a signal asks to stop."""
 
+import glob
 import os
 import secrets
+import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from deniable.errors import DeniableError
 
+# The signals that have asked the process to stop since the `stopping` in force began, in the order they came.
+_stop_signals: list[int] = []
+
+
+def expanded(
+    source: str | Path | Sequence[str | Path], kinds: Mapping[str, str], error: type[DeniableError]
+) -> list[Path]:
+    """The files that a path, a glob (`**` for any depth), a folder or a list of these means, each once.
+
+    A list keeps its order. The files of a glob are sorted by name, and so are those in a folder that are of one of the
+    kinds, which are named by the endings of files: `{".csv": "CSV"}`.
+    """
+    found: list[Path] = []
+    for one in [source] if isinstance(source, str | Path) else source:
+        path = Path(one)
+        if path.is_file():
+            matches = [path]
+        elif path.is_dir():
+            seen = (file for file in path.iterdir() if not file.name.startswith("."))
+            matches = sorted(file for file in seen if file.suffix.lower() in kinds)
+        else:
+            matches = sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
+        if not matches:
+            none = f"no {' or '.join(kinds.values())} files in this folder" if path.is_dir() else "no such file"
+            raise error(f"{one}: {none}")
+        found += matches
+    resolved = [path.resolve() for path in found]
+    if len(set(resolved)) < len(resolved):
+        twice = next(path for path in found if resolved.count(path.resolve()) > 1)
+        raise error(f"{twice} is given more than once, and everybody in it would count as often")
+    return found
+
 
 def check_target(path: str | Path, *inputs: str | Path) -> Path:
-    """Where `path` leads, if a file can be written there and it is none of the inputs: to ask before long work."""
+    """The resolved path of a file that is about to be written, checked before long work starts.
+
+    Its folder must exist, what is there must be an ordinary file, and it must be none of the inputs.
+    """
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
@@ -24,9 +61,10 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary name beside `path` to write to; rename it to `path` at the end, or remove it on any error.
+    """Write a file atomically: give a temporary name beside it to write to, and rename that at the end.
 
-    A link is followed, an old file's permissions are kept, and what is not an ordinary file is left alone.
+    On any error, and when the process was asked to stop, the temporary file is removed and an old file stays. A link is
+    followed, an old file's permissions are kept, and what is not an ordinary file is left alone.
     """
     target = check_target(path)
     mode = target.stat().st_mode if target.exists() else None
@@ -34,6 +72,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     try:
         temporary.touch()  # says at once if the folder cannot be written to
         yield temporary
+        check_stopped()
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
         os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
@@ -41,3 +80,31 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise DeniableError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def stopping(*numbers: signal.Signals) -> Iterator[None]:
+    """Let these signals raise KeyboardInterrupt, so that a file being written is removed before the process ends.
+
+    The KeyboardInterrupt that leaves has the number of the last signal as its argument.
+    """
+
+    def stop(number: int, _frame: object) -> None:
+        _stop_signals.append(number)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(*_stop_signals[-1:]) from None
+    finally:
+        _stop_signals.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def check_stopped() -> None:
+    """Raise KeyboardInterrupt if a signal asked to stop: the first one may be lost in a library's callback."""
+    if _stop_signals:
+        raise KeyboardInterrupt

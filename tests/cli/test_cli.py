@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import deniable as dn
-from deniable.cli.cli import main
+from deniable.cli import main
 
 SURVEY = """
 [[features]]
@@ -44,7 +44,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 @pytest.mark.usefixtures("survey")
 def test_from_survey_to_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["randomize", "plan.json", "answers.csv", "-o", "reports.parquet"]) == 0
-    assert capsys.readouterr() == ("", "3 reports written to reports.parquet.\n")
+    assert capsys.readouterr() == ("", "Wrote reports.parquet (3 reports).\n")
     reports = dn.Reports.load("reports.parquet")
     assert len(reports) == 3
     assert reports.plan == dn.Plan.load("plan.json")
@@ -87,7 +87,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
     "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
-    "a folder of answers": (["randomize", "plan.json", "folder.csv", "-o", "r.parquet"], "is a folder, not a file"),
+    "a folder of answers": (["randomize", "plan.json", "folder.csv", "-o", "r.parquet"], "no CSV or Parquet files in this folder"),
     "twice": (["randomize", "plan.json", "done.parquet", "-o", "r.parquet"], "reports, randomized already"),
     "header alone": (["randomize", "plan.json", "header.csv", "-o", "r.parquet"], "'smoker' is missing; found 'x'"),
     "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),
@@ -110,7 +110,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "column missing": (["randomize", "plan.json", "short.csv", "-o", "r.parquet"], "column 'income' is missing"),
     "ragged": (
         ["randomize", "plan.json", "ragged.csv", "-o", "r.parquet"],
-        "ragged.csv: a row has 2 cells where the header has 4$",
+        r"ragged.csv: row 3 \(counted from 0\) has 2 cells where the header has 4$",
     ),
     "nothing in it": (
         ["randomize", "plan.json", "void.csv", "-o", "r.parquet"],
@@ -185,7 +185,7 @@ def test_count_and_what_it_writes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["randomize", "plan.json", "answers.csv", "-o", "reports.parquet"]) == 0
     capsys.readouterr()
     assert main(["count", "reports.parquet", "--order", "2", "-o", "c.npz"]) == 0
-    assert capsys.readouterr() == ("", "3 reports counted, written to c.npz.\n")
+    assert capsys.readouterr() == ("", "Wrote c.npz (3 reports).\n")
     reports = dn.Reports.load("reports.parquet")
     assert dn.Counts.load("c.npz") == dn.count(reports, order=2)
     assert main(["count", "reports.parquet", "--table", "age, smoker", "--table", '"income"', "-o", "c.npz"]) == 0
@@ -218,7 +218,7 @@ def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
     plan = dn.Plan.load("plan.json")
     answers = {"smoker": [True] * 3, "age": ["old"] * 3, "income": [1] * 3}
     dn.randomize(answers, plan).save("r.parquet")
-    code = "import deniable.text.progress as p; p.EVERY = 0; from deniable.cli.cli import main; "
+    code = "import deniable.text.progress as p; p.EVERY = 0; from deniable.cli import main; "
     code += "main('count r.parquet --order 2 -o c.npz'.split())"
     read, write = pty.openpty()
     subprocess.run([sys.executable, "-c", code], cwd=survey, stderr=write, check=True)
@@ -304,7 +304,7 @@ def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> No
     for command, words in (
         (["conditional", "c.npz", "smoker", "--given", "smoker"], "conditional takes different features"),
         (["conditional", "c.npz", "sex", "--given", "smoker"], "no feature 'sex'"),
-        (["associations", "c.npz", "--top", "-1"], "--top takes how many to show"),
+        (["associations", "c.npz", "--top", "-1"], "--top takes the number of pairs"),
         (["associations", "none.npz"], "cannot be read"),
     ):
         assert main(command) == 1
@@ -323,7 +323,7 @@ def test_as_a_program() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, deniable.cli.cli; deniable.cli.cli._parser(); print(json.dumps(sorted(sys.modules)))"
+    code = "import sys, deniable.cli.parser; deniable.cli.parser.parser(); print(json.dumps(sorted(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", "import json;" + code], capture_output=True, text=True, check=True)
     assert not {"numpy", "pyarrow", "narwhals", "cryptography"} & set(json.loads(out.stdout))
 

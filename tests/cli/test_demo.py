@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from deniable.cli.cli import main
+from deniable.cli import main
 from deniable.reports.randomness import seeded
 
 
@@ -16,7 +16,7 @@ def test_demo_runs_and_finds_the_truth(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("deniable.cli.demo.secure", lambda: seeded(np.random.default_rng(1)))  # the same page
+    monkeypatch.setattr("deniable.reports.randomize.secure", lambda: seeded(np.random.default_rng(1)))  # the same page
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"Open {tmp_path / 'report.html'}"

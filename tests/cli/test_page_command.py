@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable.cli.cli import main
+from deniable.cli import main
 from tests.support.pages import figure_of, read, rows_of
 
 
@@ -19,7 +19,7 @@ def test_the_command_makes_the_page_from_reports_or_counts(
     assert main(["count", "r.parquet", "--order", "2", "-o", "c.npz"]) == 0
     capsys.readouterr()
     assert main(["report", "r.parquet", "-o", "one.html", "--title", "<T>", "--level", "0.9"]) == 0
-    assert capsys.readouterr() == ("", "600 reports told of in one.html.\n")
+    assert capsys.readouterr() == ("", "Wrote one.html (600 reports).\n")
     assert main(["report", "--counts", "c.npz", "-o", "two.html", "--title", "<T>", "--level", "0.9"]) == 0
     assert Path("one.html").read_bytes() == Path("two.html").read_bytes()
     root = read(Path("one.html").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_bad_usage_is_status_2(arguments: list[str], capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as exit_:
         main(["report", *arguments])
     assert exit_.value.code == 2
-    assert "usage: deniable report" in capsys.readouterr().err
+    assert "usage: deniable page" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("missing", ["matplotlib", "jinja2"])

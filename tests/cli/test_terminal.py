@@ -21,8 +21,8 @@ def counts(tmp_path: Path) -> Path:
     return tmp_path
 
 
-TABLE = "from deniable.cli.cli import main; main('table c.npz a b'.split())"
-PLAN = "from deniable.cli.cli import main; main('plan s.toml --epsilon 1 --public a -o p.json'.split())"
+TABLE = "from deniable.cli import main; main('table c.npz a b'.split())"
+PLAN = "from deniable.cli import main; main('plan s.toml --epsilon 1 --public a -o p.json'.split())"
 
 
 def test_colour_is_for_terminals_that_want_it(counts: Path) -> None:

@@ -156,7 +156,7 @@ BAD_FRAMES: dict[str, tuple[Any, str]] = {
     "numbered columns": (pd.DataFrame([[True, "old"]]), "column 'smoker' is missing"),
     "reports": (dn.randomize(COLUMNS, PLAN), "randomized already"),
     "reports as a table": (dn.randomize(COLUMNS, PLAN).table, "randomized already"),
-    "a string": ("answers.csv", "found str"),
+    "a string": ("answers.csv", "answers.csv: no such file"),
 }
 
 

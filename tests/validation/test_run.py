@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.cli.cli import main
+from deniable.cli import main
 from deniable.validation import interval_coverage, paper_figures, posterior_calibration
 
 

@@ -7,26 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.client import report
 from deniable.counts.count import count
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.files import check_target
 from deniable.page.page import check_extra, write_page
-from deniable.reports.randomize import randomize_part
-from deniable.reports.randomness import secure
-from deniable.reports.reports import Reports
+from deniable.reports.randomize import randomize
 from deniable.survey.describe import describe
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import in_one_sentence
 from deniable.survey.schema import Choice, Flag, Schema
-from deniable.text.progress import watched
 from deniable.text.tables import BOLD, Row, aligned, coloured, paint
 from deniable.text.width import left
 
 RESPONDENTS = 500_000
-PART = 50_000
 EPSILON = 3.0
 AGES = ("18-29", "30-44", "45-64", "65+")
 ALCOHOL = ("never", "now and then", "every day")
@@ -95,7 +90,7 @@ def run(output: str | Path) -> None:
         print(f"{left(words, 64)}  ->  {report(record, plan.to_json()).hex(' ')}")
     _say("3. What that means to a respondent.")
     print(textwrap.fill(in_one_sentence(plan), 100))
-    reports = _randomized(answers, plan)
+    reports = randomize(answers, plan)
     counts = count(reports, order=2)
     _say(f"4. {len(reports):,} respondents later: what the reports tell, with 95 % intervals, beside the truth.")
     rows = [
@@ -111,19 +106,6 @@ def run(output: str | Path) -> None:
 
 def _say(heading: str) -> None:
     print(f"\n{paint(heading, BOLD, colour=coloured(sys.stdout))}\n", flush=True)
-
-
-def _randomized(answers: Answers, plan: Plan) -> Reports:
-    """Every answer by itself, as on its device, a part of the respondents at a time."""
-    draws = secure()
-
-    def parts() -> Iterator[Reports]:
-        for start in range(0, RESPONDENTS, PART):
-            part = {name: column[start : start + PART] for name, column in answers.items()}
-            yield randomize_part(part, plan, draws)
-
-    done = watched(parts(), "respondents' answers randomized", RESPONDENTS)
-    return Reports(plan, pa.concat_tables([part.table for part in done]))
 
 
 def _beside_truth(est: Estimate, answers: Answers) -> Iterator[Row]:

@@ -1,6 +1,5 @@
 """Where the reports that are counted come from: memory, or Parquet files, in batches."""
 
-import glob
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from deniable.counts.evidence import gather
 from deniable.errors import CountError, PlanError, ReportError
+from deniable.files import expanded
 from deniable.reports.fields import fields
 from deniable.reports.parquet import open_parquet, plan_of
 from deniable.reports.reports import Reports
@@ -72,24 +72,7 @@ def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
         isinstance(source, list | tuple) and not all(isinstance(one, str | Path) for one in source)
     ):
         raise ReportError(f"count takes Reports, or a path, a glob, a folder or a list of these; found {source!r}")
-    found: list[Path] = []
-    for one in [source] if isinstance(source, str | Path) else source:
-        path = Path(one)
-        if path.is_file():
-            matches = [path]
-        elif path.is_dir():
-            matches = [file for file in sorted(path.glob("*.parquet")) if not file.name.startswith(".")]
-        else:
-            matches = sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
-        if not matches:
-            where = "no Parquet files in this folder" if path.is_dir() else "no such file"
-            raise ReportError(f"{one}: {where}")
-        found += matches
-    resolved = [path.resolve() for path in found]
-    if len(set(resolved)) < len(resolved):
-        twice = next(path for path in found if resolved.count(path.resolve()) > 1)
-        raise ReportError(f"{twice} is given more than once, and its reports would count as often")
-    return found
+    return expanded(source, {".parquet": "Parquet"}, ReportError)
 
 
 def plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:

@@ -1,6 +1,6 @@
 """Reports in Parquet files, with the plan in their metadata."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,34 +16,52 @@ from deniable.survey.plan import Plan
 if TYPE_CHECKING:
     from deniable.reports.reports import Reports
 
-PLAN_KEY = b"deniable.plan"  # of the plan's JSON, in the metadata of tables and files
-ROW_GROUP = 1 << 20
-READ_AHEAD = 1 << 20  # bytes of a column
+PLAN_KEY = b"deniable.plan"  # The metadata of tables and files of reports hold the plan's JSON under this key.
+ROW_GROUP = 1 << 20  # A row group of a file has at most this many reports.
+SMALL_GROUP = 1 << 16  # Parts are put together until a row group has at least this many reports.
+READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 
 def write(path: str | Path, plan: Plan, parts: Iterable["Reports"]) -> int:
-    """Write reports of one plan, part after part, to a Parquet file: whole or not at all. Returns how many."""
-    columns = columns_of(plan)
-    schema = pa.schema([(column.name, column.type) for column in columns])
+    """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were."""
     options = {  # randomized bits and seeds do not compress
-        "use_dictionary": [column.name for column in columns if isinstance(column, ValueColumn)],
+        "use_dictionary": [column.name for column in columns_of(plan) if isinstance(column, ValueColumn)],
         "compression": "none",
     }
     rows = 0
     with (
         replacing(path) as temporary,
-        pq.ParquetWriter(temporary, schema.with_metadata(metadata(plan)), **options) as writer,
+        pq.ParquetWriter(temporary, file_schema(plan).with_metadata(metadata(plan)), **options) as writer,
     ):
-        for part in parts:
-            if part.plan != plan:
-                raise ReportError(f"these reports are of plan {part.plan.fingerprint}, not {plan.fingerprint}")
-            writer.write_table(part.table, row_group_size=ROW_GROUP)
-            rows += len(part)
+        for table in _row_groups(plan, parts):
+            writer.write_table(table, row_group_size=ROW_GROUP)
+            rows += table.num_rows
     return rows
 
 
+def _row_groups(plan: Plan, parts: Iterable["Reports"]) -> Iterator[Any]:
+    """The tables of parts, small ones put together: a row group of a few reports would be mostly its own metadata."""
+    waiting: list[Any] = []
+    rows = 0
+    for part in parts:
+        if part.plan != plan:
+            raise ReportError(f"these reports are of plan {part.plan.fingerprint}, not {plan.fingerprint}")
+        waiting.append(part.table)
+        rows += len(part)
+        if rows >= SMALL_GROUP:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def file_schema(plan: Plan) -> Any:
+    """The Arrow schema of a file of reports."""
+    return pa.schema([(column.name, column.type) for column in columns_of(plan)])
+
+
 def open_parquet(path: str | Path) -> Any:
-    """Open one Parquet file; errors name it."""
+    """An open Parquet file; errors name it."""
     if not Path(path).is_file():
         raise ReportError(f"{path}: {'is a folder, not a file' if Path(path).is_dir() else 'no such file'}")
     try:
@@ -54,7 +72,7 @@ def open_parquet(path: str | Path) -> Any:
 
 
 def plan_of(source: Any) -> Plan:
-    """The plan in the metadata of a Parquet file."""
+    """The plan that the metadata of an open Parquet file hold."""
     text = {**(source.metadata.metadata or {}), **(source.schema_arrow.metadata or {})}.get(PLAN_KEY)
     if text is None:
         raise ReportError(
@@ -65,5 +83,5 @@ def plan_of(source: Any) -> Plan:
 
 
 def metadata(plan: Plan) -> dict[bytes, bytes]:
-    """What a table or a file of reports says of itself: the plan."""
+    """The metadata of a table or a file of reports: the plan."""
     return {PLAN_KEY: plan.to_json().encode()}

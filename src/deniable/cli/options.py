@@ -1,0 +1,39 @@
+"""What several commands share: how a command is added, and options that mean the same in each of them."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+REPORTS = "Parquet files of reports, or folders or globs of them, all of one plan"
+
+
+def add_command(commands: "Commands", name: str, summary: str, *aliases: str) -> argparse.ArgumentParser:
+    """A new command: its one-line summary stands in the list of commands and, as a sentence, in its own help."""
+    sentence = f"{summary[0].upper()}{summary[1:]}."
+    return commands.add_parser(name, aliases=aliases, help=summary, description=sentence)
+
+
+def add_counts(command: argparse.ArgumentParser) -> None:
+    """The argument that names a file of counts."""
+    command.add_argument("counts", metavar="COUNTS.npz", help="counts, as `deniable count` writes them")
+
+
+def add_level(command: argparse.ArgumentParser) -> None:
+    """The option for the confidence level of intervals."""
+    command.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
+
+
+def add_population(command: argparse.ArgumentParser) -> None:
+    """The option that asks about the population instead of the respondents."""
+    command.add_argument(
+        "--population", action="store_true", help="results about the population, not about these respondents alone"
+    )
+
+
+def add_form(command: argparse.ArgumentParser) -> None:
+    """The options for how `show.show` prints a table: as text unless one of them is given."""
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--csv", action="store_true", help="print comma-separated values")
+    form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")

@@ -1,0 +1,68 @@
+"""The commands that end in an HTML page: `deniable page` (also `deniable report`) and `deniable demo`."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from deniable.cli.options import REPORTS, add_command, add_level
+from deniable.cli.show import say_wrote
+from deniable.files import check_target
+
+if TYPE_CHECKING:
+    from deniable.cli.options import Commands
+    from deniable.counts.counts import Counts
+
+
+def add_page(commands: "Commands") -> None:
+    """Add `deniable page`, and `deniable report`, which is its name in version 0.1.0."""
+    command = add_command(commands, "page", "write a page about a survey, for any browser or for print", "report")
+    source = command.add_mutually_exclusive_group(required=True)
+    source.add_argument("reports", nargs="*", default=[], metavar="REPORTS", help=REPORTS)
+    source.add_argument(
+        "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count --order 2` writes them"
+    )
+    command.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="where to write the page")
+    command.add_argument("--title", help="title of the page (default: Survey report)")
+    add_level(command)
+    command.set_defaults(run=_page)
+
+
+def _page(arguments: argparse.Namespace) -> None:
+    from deniable.counts.counts import Counts
+    from deniable.inference.intervals import checked_level
+    from deniable.page.page import check_extra, write_page
+
+    check_extra()
+    checked_level(arguments.level)
+    if arguments.counts is not None:
+        check_target(arguments.output, arguments.counts)
+        counts = Counts.load(arguments.counts)
+    else:
+        counts = _counted_pairs(arguments.reports, arguments.output)
+    write_page(counts, arguments.output, title=arguments.title, level=arguments.level)
+    say_wrote(arguments.output, counts.n)
+
+
+def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
+    """The counts of every pair of features, or of the only feature, from files of reports."""
+    from deniable.counts.count import count
+    from deniable.counts.sources import find_files, plan_and_total
+
+    files = find_files(reports)
+    check_target(output, *files)
+    return count(files, order=min(2, len(plan_and_total(files)[0].schema)))
+
+
+def add_demo(commands: "Commands") -> None:
+    """Add `deniable demo`."""
+    command = add_command(commands, "demo", "run every step on a made-up survey, ending in a page")
+    command.add_argument(
+        "-o", "--output", metavar="PAGE.html", default="report.html", help="where to write the page (report.html)"
+    )
+    command.set_defaults(run=_demo)
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from deniable.cli.demo import run
+
+    run(arguments.output)

@@ -1,0 +1,37 @@
+"""The argument parser of the command line: its commands in the order of the flow from a survey to a page."""
+
+import argparse
+
+from deniable import __version__
+from deniable.cli.page import add_demo, add_page
+from deniable.cli.plan import add_plan
+from deniable.cli.reports_and_counts import add_count, add_randomize
+from deniable.cli.results import add_associations, add_conditional, add_table
+from deniable.cli.validate import add_validate
+
+
+class _OneLineEach(argparse.HelpFormatter):
+    """Help with a column wide enough for the names of all commands, so that each of them takes one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        self._action_max_length = 18  # argparse leaves the indent of commands out when it measures their names
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of `deniable`; parsed arguments hold in `run` the function of the command."""
+    program = argparse.ArgumentParser(
+        prog="deniable",
+        description="Joint answers, with honest error bars, from answers randomized on each respondent's own device.",
+        formatter_class=_OneLineEach,
+        epilog="`deniable COMMAND --help` explains a command and its options.",
+    )
+    program.set_defaults(stopped="stopped; nothing was written")
+    program.add_argument("--version", action="version", version=f"deniable {__version__}")
+    commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
+    for add in (
+        add_plan, add_randomize, add_count, add_table, add_conditional, add_associations, add_page, add_demo,
+        add_validate,
+    ):  # fmt: skip
+        add(commands)
+    return program

@@ -1,0 +1,61 @@
+"""Printing: a table of results on stdout as text, CSV or JSON, and what was written on stderr."""
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+Row = dict[str, Any]
+
+
+def show(table: Any, arguments: argparse.Namespace) -> None:
+    """Print an Arrow table of results in the form that the options of `options.add_form` ask for."""
+    rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]  # no nan
+    if arguments.json:
+        print(json.dumps(rows, indent=1, ensure_ascii=False))
+    elif arguments.csv:
+        writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        print(_text(rows, sys.stdout))
+
+
+def say_wrote(path: str | Path, reports: int) -> None:
+    """Tell on stderr which file was written, and from how many reports."""
+    print(f"Wrote {path} ({reports:,} report{'s' * (reports != 1)}).", file=sys.stderr)
+
+
+def _text(rows: Sequence[Row], stream: IO[str]) -> str:
+    """A table of results as text: numbers with four digits, and words where there are too few reports for an interval.
+
+    A terminal gets a line under the head, and colour.
+    """
+    from deniable.text.tables import aligned, coloured, is_terminal
+
+    head = list(rows[0])
+    numbers = [k for k, name in enumerate(head) if any(isinstance(row[name], float) for row in rows)]
+    numbers += [head.index(name) for name in ("low", "high") if head.index(name) not in numbers]
+    cells: list[list[str | None]] = []
+    for row in rows:
+        texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
+        if row["low"] is None:
+            texts |= {"low": "not enough reports", "high": None}
+        cells.append(list(texts.values()))
+    lines = aligned(head, cells, numbers=numbers, rule=is_terminal(stream), colour=coloured(stream))
+    return "\n".join(lines)
+
+
+def _cell(name: str, value: Any) -> str:
+    """The text of one cell: two significant digits for p-values and false discovery rates, four decimals elsewhere."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:.2g}" if name in ("p_value", "fdr") else f"{value:.4f}"
+    return str(value)
