@@ -87,7 +87,10 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
     "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
-    "a folder of answers": (["randomize", "plan.json", "folder.csv", "-o", "r.parquet"], "no CSV or Parquet files in this folder"),
+    "a folder of answers": (
+        ["randomize", "plan.json", "folder.csv", "-o", "r.parquet"],
+        "no CSV or Parquet files in this folder",
+    ),
     "twice": (["randomize", "plan.json", "done.parquet", "-o", "r.parquet"], "reports, randomized already"),
     "header alone": (["randomize", "plan.json", "header.csv", "-o", "r.parquet"], "'smoker' is missing; found 'x'"),
     "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),

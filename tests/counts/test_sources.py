@@ -1,8 +1,6 @@
 """Where reports come from: files, folders and patterns of names are counted as in memory; bad ones are named."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 import deniable as dn
 from deniable.reports.parquet import write
+from tests.support.memory import needs_proc, peak_kilobytes
 from tests.support.situations import MIXED, PLANS, values
 from tests.support.surveys import brute_force, some_reports
 
@@ -89,24 +88,7 @@ def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
         dn.count(tmp_path / "r.parquet", ["a"])
 
 
-MEMORY = """
-import os
-from pathlib import Path
-os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # each worker has batches of its own
-import deniable as dn
-import deniable.kernels.bitplanes
-deniable.kernels.bitplanes.WORTH = 0  # numba or not makes a difference of its own
-{what}
-print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
-"""
-
-
-def peak_kilobytes(what: str) -> int:
-    code = MEMORY.format(what=what)
-    return int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
+@needs_proc
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Once all workers have batches, more reports take hardly more memory when streamed, and much more when loaded."""
     plan = dn.Plan(dn.Schema([dn.Choice("a", values(9))]), {"a": dn.LocalHashing(epsilon=1.0)})

@@ -70,8 +70,7 @@ def _header(path: Path) -> list[str]:
     if path.is_dir():
         raise AnswerError(f"{path}: is a folder, not a file")
     if _is_csv(path):
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            return next(filter(None, text.reader(file)), [])
+        return next(_csv_rows(path), [])
     schema = open_parquet(path).schema_arrow
     if PLAN_KEY in (schema.metadata or {}):
         raise AnswerError(f"{path}: these are reports, randomized already")
@@ -120,10 +119,16 @@ def _ragged_row(path: Path, found: Any) -> str:
 
     Arrow does not say which row it is when it reads with several threads, so the file is read again.
     """
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        lengths = (len(cells) for cells in text.reader(file) if cells)
-        next(lengths)  # the header
-        rows = (row for row, cells in enumerate(lengths) if cells != found.expected_columns)
-        row = next(rows, None)
+    rows = (row for row, cells in enumerate(_csv_rows(path), -1) if len(cells) != found.expected_columns)  # -1: header
+    row = next(rows, None)
     which = "a row" if row is None else f"row {row} (counted from 0)"
     return f"{which} has {found.actual_columns} cells where the header has {found.expected_columns}"
+
+
+def _csv_rows(path: Path) -> Iterator[list[str]]:
+    """The rows of a CSV file, the header first, without empty lines."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            yield from filter(None, text.reader(file))
+        except text.Error as error:
+            raise AnswerError(f"{path}: cannot be read as CSV: {error}") from None
