@@ -21,19 +21,19 @@ __all__ = ["AnswerError", "CountError", "DeniableError", "EstimateError", "PlanE
 
 
 class SchemaError(DeniableError):
-    """A question that cannot be asked like this."""
+    """Raised for a schema, or a feature of one, that cannot be asked like this."""
 
 
 class ReportError(DeniableError):
-    """A report, or a file of reports, that does not fit its plan."""
+    """Raised for a report, or a file of reports, that does not fit its plan."""
 
 
 class CountError(DeniableError):
-    """Counts that cannot be, were not made, or do not add."""
+    """Raised for counts that cannot be true, were not made, or do not add."""
 
 
 class EstimateError(DeniableError):
-    """A question that an estimate cannot answer."""
+    """Raised for a question that an estimate cannot answer."""
 
 
 # A value that an error message shows takes at most this many characters.

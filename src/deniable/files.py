@@ -25,16 +25,9 @@ def expanded(
     """
     found: list[Path] = []
     for one in [source] if isinstance(source, str | Path) else source:
-        path = Path(one)
-        if path.is_file():
-            matches = [path]
-        elif path.is_dir():
-            seen = (file for file in path.iterdir() if not file.name.startswith("."))
-            matches = sorted(file for file in seen if file.suffix.lower() in kinds)
-        else:
-            matches = sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
+        matches = _matches(one, kinds)
         if not matches:
-            none = f"no {' or '.join(kinds.values())} files in this folder" if path.is_dir() else "no such file"
+            none = f"no {' or '.join(kinds.values())} files in this folder" if Path(one).is_dir() else "no such file"
             raise error(f"{one}: {none}")
         found += matches
     resolved = [path.resolve() for path in found]
@@ -42,6 +35,17 @@ def expanded(
         twice = next(path for path in found if resolved.count(path.resolve()) > 1)
         raise error(f"{twice} is given more than once, and everybody in it would count as often")
     return found
+
+
+def _matches(one: str | Path, kinds: Mapping[str, str]) -> list[Path]:
+    """The files that one path, glob or folder means, sorted by name; none if there is nothing there."""
+    path = Path(one)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        seen = (file for file in path.iterdir() if not file.name.startswith("."))
+        return sorted(file for file in seen if file.suffix.lower() in kinds)
+    return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
 
 
 def check_target(path: str | Path, *inputs: str | Path) -> Path:

@@ -53,6 +53,21 @@ def test_from_survey_to_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(dn.Reports.load("again.parquet")) == 3
 
 
+@pytest.mark.usefixtures("survey")
+def test_several_files_and_folders_become_one_file_of_reports(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more").mkdir()
+    for name in ("more/b.csv", "more/a.csv", "alone.csv"):
+        Path(name).write_text(CSV)
+    capsys.readouterr()
+    assert main(["randomize", "plan.json", "answers.csv", "more", "alon*.csv", "-o", "reports.parquet"]) == 0
+    assert capsys.readouterr() == ("", "Wrote reports.parquet (12 reports).\n")
+    assert len(dn.Reports.load("reports.parquet")) == 12
+    Path("more/b.csv").write_text(CSV.replace("young", "odd"))
+    assert main(["randomize", "plan.json", "answers.csv", "more", "-o", "reports.parquet"]) == 1
+    assert "deniable: more/b.csv: row 1 (counted from 0), column 'age': 'odd'" in capsys.readouterr().err
+    assert len(dn.Reports.load("reports.parquet")) == 12
+
+
 def test_plan_goes_to_stdout_unless_told(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["plan", "survey.toml", "--epsilon", "6"]) == 0
@@ -86,6 +101,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "no epsilon": (["plan", "survey.toml"], "no protocol for 'smoker', .*or give a total: epsilon, or --epsilon"),
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
+    "over the plan": (["randomize", "plan.json", "answers.csv", "-o", "plan.json"], "would be written over"),
     "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
     "a folder of answers": (
         ["randomize", "plan.json", "folder.csv", "-o", "r.parquet"],
@@ -323,6 +339,28 @@ def test_as_a_program() -> None:
     assert run("--version").stdout == f"deniable {dn.__version__}\n"
     failed = run("plan", "none.toml", "--epsilon", "1")
     assert (failed.returncode, failed.stdout) == (1, "")
+
+
+def test_help_lists_the_commands_in_the_order_of_a_survey_each_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    lines = capsys.readouterr().out.split("COMMAND\n")[1].split("\n\n")[0].splitlines()
+    commands = "plan randomize count table conditional associations page demo validate"
+    assert [line.split()[0] for line in lines] == commands.split()
+    assert all(re.match(r"    [a-z]+( \(report\))?  +\w+ .*\w", line) for line in lines)
+
+
+def test_report_is_another_name_of_page(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = []
+    for name in ("page", "report"):
+        with pytest.raises(SystemExit) as exit_:
+            main([name, "--help"])
+        assert exit_.value.code == 0
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1]
 
 
 def test_help_imports_nothing_heavy() -> None:

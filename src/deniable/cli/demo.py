@@ -1,4 +1,4 @@
-"""The whole job on a survey made up on the spot: ask, plan, randomize, count, read what the reports tell, show it."""
+"""The demo: every step of a survey on made-up answers, from the plan to the page, with the truth beside estimates."""
 
 import sys
 import textwrap
@@ -21,8 +21,8 @@ from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.tables import BOLD, Row, aligned, coloured, paint
 from deniable.text.width import left
 
-RESPONDENTS = 500_000
-EPSILON = 3.0
+RESPONDENTS = 500_000  # The made-up survey has this many respondents.
+EPSILON = 3.0  # The privacy budget of the whole report, split evenly over the six questions.
 AGES = ("18-29", "30-44", "45-64", "65+")
 ALCOHOL = ("never", "now and then", "every day")
 ILLNESSES = ("none", "diabetes", "depression", "addiction", "HIV")
@@ -32,7 +32,7 @@ Answers = dict[str, npt.NDArray[np.generic]]
 
 
 def schema() -> Schema:
-    """Six questions that few would answer openly."""
+    """The schema of the demo: six questions that few would answer openly."""
     return Schema(
         [
             Choice("age", AGES),
@@ -46,7 +46,7 @@ def schema() -> Schema:
 
 
 def made_up_answers(rng: np.random.Generator, n: int = RESPONDENTS) -> Answers:
-    """Answers in which age matters, debts go with drink and taxes, and some illnesses are rare."""
+    """Made-up true answers, in which age matters, debts go with drink and taxes, and some illnesses are rare."""
     age = rng.choice(4, n, p=[0.22, 0.27, 0.33, 0.18])
     alcohol = _drawn(rng, np.array([[0.15, 0.72, 0.13], [0.2, 0.65, 0.15], [0.25, 0.5, 0.25], [0.4, 0.35, 0.25]])[age])
     cheated = rng.random(n) < np.array([0.38, 0.3, 0.2, 0.06])[age]
@@ -69,12 +69,12 @@ def made_up_answers(rng: np.random.Generator, n: int = RESPONDENTS) -> Answers:
 
 
 def _drawn(rng: np.random.Generator, shares: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """One answer for each row of shares."""
+    """A random code for each row of probabilities, by inverting its cumulative distribution."""
     return np.asarray((rng.random(len(shares))[:, None] > np.cumsum(shares, axis=1)[:, :-1]).sum(axis=1))
 
 
 def run(output: str | Path) -> None:
-    """Print the run, and write the page."""
+    """Run the demo: print every step, and write the page to `output`."""
     check_extra()
     check_target(output)
     colour = coloured(sys.stdout)
@@ -100,16 +100,17 @@ def run(output: str | Path) -> None:
     head = ("share of", "among", "truth", "estimate", "from", "to")
     print(*aligned(head, rows, numbers=(2, 3, 4, 5), rule=True, colour=colour), sep="\n")
     write_page(counts, output, title=TITLE)
-    _say("5. All of it on a page: every answer, what goes together, and what could not be answered.")
+    _say("5. All of it on a page: every question, what goes together, and what could not be answered.")
     print(f"Open {Path(output).resolve()}")
 
 
 def _say(heading: str) -> None:
+    """Print the heading of a step."""
     print(f"\n{paint(heading, BOLD, colour=coloured(sys.stdout))}\n", flush=True)
 
 
 def _beside_truth(est: Estimate, answers: Answers) -> Iterator[Row]:
-    """The share of a flag among those with each answer to another feature: the truth, and what is estimated."""
+    """Rows of conditional proportions, the truth beside the estimate: a flag given each answer to another feature."""
     given, what = est.names
     for row in est.conditional(what, given=given).to_pylist():
         if row[what]:

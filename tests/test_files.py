@@ -1,0 +1,101 @@
+"""Files are written whole or not at all, also when a signal asks to stop and its KeyboardInterrupt is lost."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from deniable.errors import AnswerError, DeniableError
+from deniable.files import check_stopped, check_target, expanded, replacing, stopping
+
+
+def test_a_new_file_takes_the_place_of_the_old_one_with_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o600)
+    with replacing(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_old_file_stays_after_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), replacing(path) as temporary:
+        temporary.write_text(str(1 / 0))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def lose(number: signal.Signals) -> None:
+    """Take a signal, and lose its exception."""
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(number)
+
+
+def written_while_stopped(path: Path, number: signal.Signals) -> None:
+    with stopping(signal.SIGINT, signal.SIGTERM), replacing(path) as temporary:
+        check_stopped()
+        lose(number)
+        temporary.write_text("half of it")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_work_even_if_its_exception_is_lost(tmp_path: Path, number: signal.Signals) -> None:
+    """As in a library's callback: the file is not put in its place, and the number of the signal is told."""
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        written_while_stopped(tmp_path / "file", number)
+    assert stopped.value.args == (number,)
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) is before
+    check_stopped()  # what came before is over
+    with replacing(tmp_path / "file") as temporary:
+        temporary.write_text("whole")
+
+
+def test_long_work_can_ask_whether_it_should_stop() -> None:
+    with pytest.raises(KeyboardInterrupt), stopping(signal.SIGTERM):  # noqa: PT012 - the last line raises
+        check_stopped()
+        lose(signal.SIGTERM)
+        check_stopped()
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert check_target(tmp_path / "other", tmp_path / "file") == tmp_path / "other"
+    for path, message in (
+        (tmp_path / "link", "is read from, and would be written over; give another output"),
+        (tmp_path, "it is there, and it is not an ordinary file"),
+        (tmp_path / "none" / "file", "cannot be written: there is no folder"),
+    ):
+        with pytest.raises(DeniableError, match=message):
+            check_target(path, tmp_path / "file")
+
+
+def test_folders_and_globs_are_sorted_and_lists_are_not(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.CSV", "c.txt", ".d.csv"):
+        (tmp_path / name).write_text("")
+    kinds = {".csv": "CSV"}
+
+    def names(*source: Path | str) -> list[str]:
+        return [path.name for path in expanded(source, kinds, AnswerError)]
+
+    assert names(tmp_path) == ["a.CSV", "b.csv"]
+    assert names(tmp_path / "c.txt", tmp_path) == ["c.txt", "a.CSV", "b.csv"]
+    assert names(f"{tmp_path}/*.[ct]*") == ["b.csv", "c.txt"]
+    assert names(tmp_path / "b.csv", tmp_path / "a.CSV") == ["b.csv", "a.CSV"]
+    (tmp_path / "empty").mkdir()
+    for source, message in (
+        (tmp_path / "empty", "empty: no CSV files in this folder"),
+        (tmp_path / "none", "none: no such file"),
+        (f"{tmp_path}/*.none", r"\*.none: no such file"),
+    ):
+        with pytest.raises(AnswerError, match=message):
+            names(source)
+    with pytest.raises(AnswerError, match="b.csv is given more than once"):
+        names(tmp_path, tmp_path / "b.csv")
