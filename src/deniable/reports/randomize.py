@@ -41,12 +41,12 @@ def randomize(
     plan : Plan
         What is asked, and how each answer is randomized.
     rng : numpy.random.Generator, optional
-        Makes the reports repeatable, for simulations and tests only. Without it, randomness comes from a keystream
-        keyed by the operating system at each call. The batches of files draw from it one after another: the same files
-        give the same reports, and two small files give what two calls with this one generator give.
+        Makes the reports repeatable, for simulations and tests only. Each batch of a file is randomized as by a call of
+        its own with this generator. Without it, randomness comes from a keystream keyed by the operating system at
+        each call.
     output : str or Path, optional
         A Parquet file to write the reports to, whole or not at all; it must not be one of the files that are read.
-        Files to a file take the same memory however long they are.
+        From files to a file, memory does not grow with the number of records.
 
     Returns
     -------
