@@ -148,7 +148,7 @@ def reports_of(cases: Any) -> list[str]:
 
 
 def test_reports_worked_out_by_hand() -> None:
-    """One report of each protocol, from the words of docs/report-format.md and a pencil."""
+    """One report of each protocol, from the words of spec/report-format.md and a pencil."""
 
     def sent(feature: dn.Flag | dn.Choice, protocol: Any, answer: Any, stream: str) -> str:
         document = json.loads(dn.Plan(dn.Schema([feature]), {"x": protocol}).to_json())

@@ -19,7 +19,9 @@ from deniable import client
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 DOCUMENTS = sorted(
-    str(path.relative_to(ROOT)) for folder in (".", "docs", "examples") for path in (ROOT / folder).glob("*.md")
+    str(path.relative_to(ROOT))
+    for pattern in ("*.md", "docs/*.md", "docs/[!_]*/*.md", "examples/*.md", "spec/*.md")
+    for path in ROOT.glob(pattern)
 )
 
 
@@ -90,7 +92,7 @@ def test_names_in_documents_exist(document: str) -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    assert [name for name in dn.__all__ if f":: deniable.{name}\n" not in read("docs/api.md")] == []
+    assert [name for name in dn.__all__ if f":: deniable.{name}\n" not in read("docs/reference/api.md")] == []
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
@@ -109,7 +111,7 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
     quicker = ["-D", "extensions=myst_parser,sphinx.ext.autodoc"]
     subprocess.run([sys.executable, "-m", "sphinx", *options, *quicker, ROOT / "docs", tmp_path / "site"], check=True)
-    for page in (tmp_path / "site").glob("*.html"):  # nothing is loaded from the network
+    for page in (tmp_path / "site").rglob("*.html"):  # nothing is loaded from the network
         loaded = re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text())
         assert loaded == [], page
 
@@ -120,7 +122,7 @@ def test_the_test_command_is_the_same_everywhere() -> None:
 
 
 def test_the_drawn_report_is_what_the_client_sends() -> None:
-    """The picture in docs/report-format.md: a flag, five values by GRR, six by unary encoding."""
+    """The picture in spec/report-format.md: a flag, five values by GRR, six by unary encoding."""
     values = dn.Choice("age", "abcde".replace("", " ").split()), dn.Choice("town", list("uvwxyz"))
     protocols = {"smoker": dn.Public(), "age": dn.Public(), "town": dn.UnaryEncoding(p=1 / 65536, q=65535 / 65536)}
     plan = json.loads(dn.Plan(dn.Schema([dn.Flag("smoker"), *values]), protocols).to_json())
@@ -133,7 +135,7 @@ def test_the_drawn_report_is_what_the_client_sends() -> None:
 
 
 def test_the_documented_plan_is_a_plan() -> None:
-    document = json.loads(next(text for language, text in blocks("docs/report-format.md") if language == "json"))
+    document = json.loads(next(text for language, text in blocks("spec/report-format.md") if language == "json"))
     sealed = document | {"fingerprint": client.fingerprint(document)}
     assert sealed == document
     assert dn.Plan.from_json(json.dumps(document)).schema.names[-1] == "drinks: tea"

@@ -16,7 +16,7 @@ A report is one little-endian integer: each feature, in the plan's order, owns t
 
 Every probability is an integer over 65 536 and every draw a 16-bit integer compared with it, so nothing is rounded.
 No draw is skipped because of the answer: length, number of draws and order are the same whatever was answered.
-docs/report-format.md draws the layout; spec/vectors.json has draws and bytes to check another client against.
+spec/report-format.md draws the layout; spec/vectors.json has draws and bytes to check another client against.
 
 A plan is refused unless its fingerprint and its epsilon follow from its content. Whoever can change a plan can still
 make another one: a device that must use one certain plan compares its fingerprint with the one it expects.

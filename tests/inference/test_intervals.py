@@ -66,7 +66,7 @@ def test_trust_ends_where_the_rule_says() -> None:
 
 
 def test_the_rule_is_the_one_the_documents_state() -> None:
-    page = (Path(__file__).parents[2] / "docs/estimating.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/explain/estimating.md").read_text(encoding="utf-8")
     for words, most in (
         ("skewness", intervals.SKEWNESS),
         ("leaning", intervals.LEANING),

@@ -1,7 +1,7 @@
 """Draws written out in advance, so that client and bulk code can be given the same ones.
 
 For each feature of a record: a list of steps, each a list of attempts, of which the last is accepted. What a step is
-and what is rejected is written here a second time, from docs/report-format.md.
+and what is rejected is written here a second time, from spec/report-format.md.
 """
 
 import struct
