@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import os
 import pkgutil
 import re
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import deniable as dn
-from deniable import client
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -119,26 +117,6 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
 def test_the_test_command_is_the_same_everywhere() -> None:
     assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "make test"
     assert "make test" in (ROOT / "README.md").read_text()
-
-
-def test_the_drawn_report_is_what_the_client_sends() -> None:
-    """The picture in spec/report-format.md: a flag, five values by GRR, six by unary encoding."""
-    values = dn.Choice("age", "abcde".replace("", " ").split()), dn.Choice("town", list("uvwxyz"))
-    protocols = {"smoker": dn.Public(), "age": dn.Public(), "town": dn.UnaryEncoding(p=1 / 65536, q=65535 / 65536)}
-    plan = json.loads(dn.Plan(dn.Schema([dn.Flag("smoker"), *values]), protocols).to_json())
-    draws = iter([b"\1\0" * 6] * 2)  # above p, below q: only the true value's bit is 1
-    sent = [
-        client.report_from(lambda _: next(draws), {"smoker": True, "age": "d", "town": town}, plan)
-        for town in ("v", "z")
-    ]
-    assert sent == [bytes([0b0010_011_1, 0b00]), bytes([0b0000_011_1, 0b10])]
-
-
-def test_the_documented_plan_is_a_plan() -> None:
-    document = json.loads(next(text for language, text in blocks("spec/report-format.md") if language == "json"))
-    sealed = document | {"fingerprint": client.fingerprint(document)}
-    assert sealed == document
-    assert dn.Plan.from_json(json.dumps(document)).schema.names[-1] == "drinks: tea"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -16,16 +16,8 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable import client
 from deniable.reports import answers_in
+from tests.support.refusals import BAD_ANSWERS, PLAN, SCHEMA
 
-SCHEMA = dn.Schema(
-    [
-        dn.Flag("smoker"),
-        dn.Choice("age", ["young", "old"]),
-        dn.Choice("children", ["0", "1", "2.5"]),
-        dn.Choice.bins("income", [0, 10, 20]),
-    ]
-)
-PLAN = dn.Plan(SCHEMA, dict.fromkeys(SCHEMA.names, dn.Public()))  # public, so that what comes out is what went in
 COLUMNS: dict[str, list[Any]] = {
     "smoker": [True, False, True],
     "age": ["old", "young", "old"],
@@ -87,28 +79,6 @@ def changed(name: str, row: int, value: Any) -> dict[str, list[Any]]:
     columns = {key: list(column) for key, column in COLUMNS.items()}
     columns[name][row] = value
     return columns
-
-
-BAD_ANSWERS: dict[str, tuple[str, Any, str]] = {
-    "unknown value": ("age", "Old", "'Old' is not one of its values 'young', 'old'"),
-    "unknown number": ("children", 3, "3(.0)? is not one of its values '0', '1', '2.5'"),
-    "empty text": ("age", "", r"no answer \(null\)"),
-    "null": ("age", None, r"no answer \(null\); leave the record out, or list a value such as 'no answer'"),
-    "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice"),
-    "nan": ("income", math.nan, r"no answer \(null\)"),
-    "flag of two": ("smoker", 2, "takes true, false, 1 or 0; found 2"),
-    "flag of a word": ("smoker", "maybe", "takes true, false, 1 or 0; found 'maybe'"),
-    "truth for a choice": ("age", True, "takes text or a number; found True"),
-    "list for a choice": ("age", ["old"], r"takes text or a number; found \['old'\] \(list\)"),
-    "date for a choice": ("age", pd.Timestamp("2026-01-01"), "takes text or a number"),
-    "array for a choice": ("age", np.zeros(2), r"takes text or a number; found array"),
-    "a number beyond all floats": ("income", 10**400, "takes text or a number; found 1000"),
-    "digits of another script": ("income", "٣", "takes a number; found '٣'"),
-    "digits with underscores": ("income", "1_0", "takes a number; found '1_0'"),
-    "below the ranges": ("income", -1, "-1 is outside its ranges, 0 to 20"),
-    "above the ranges": ("income", 20.5, "20.5 is outside its ranges, 0 to 20"),
-    "word for a number": ("income", "much", "takes a number; found 'much'"),
-}
 
 
 @pytest.mark.parametrize(("name", "value", "message"), BAD_ANSWERS.values(), ids=BAD_ANSWERS.keys())
