@@ -15,7 +15,7 @@ import deniable
 project = "deniable"
 release = version = deniable.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3  # the same anchors as a code host makes
@@ -29,6 +29,8 @@ html_copy_source = False
 html_show_copyright = html_show_sphinx = False
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
@@ -54,7 +56,7 @@ npt.NDArray = type("ndarray", (ArrayLike,), {"__module__": "numpy"})
 
 
 def public_name(_app: Sphinx, env: Any, node: Any, content: Any) -> Any:
-    """Classes are documented where users find them: `deniable.schema.Schema` in a signature is `deniable.Schema`."""
+    """Classes are documented where users find them: `deniable.survey.schema.Schema` is shown as `deniable.Schema`."""
     name = node["reftarget"].rpartition(".")[2]
     if node.get("refdomain") != "py" or name not in deniable.__all__ or node["reftarget"] == f"deniable.{name}":
         return None
@@ -63,20 +65,33 @@ def public_name(_app: Sphinx, env: Any, node: Any, content: Any) -> Any:
     )
 
 
-def as_written(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text: indented lines are formulas, stars and bars are meant, single backticks are code."""
-    found: list[str] = []
+def as_written(_app: Sphinx, what: str, name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Docstrings are plain text: indented lines are formulas, stars and bars are meant, single backticks are code.
+
+    Only numpydoc's sections (Parameters, Returns, Examples) are read as markup, later, by napoleon. A module's
+    docstring stands under its name.
+    """
+    found = [f".. rubric:: {name}", ""] if what == "module" else []
+    sections = code = False
     for line in lines:
-        if line.startswith("    ") and not any(found[-1:]) and not "".join(found[-2:-1]).startswith("    "):
+        sections = sections or (line != "" and set(line) == {"-"})
+        code = line != "" and (code or line.lstrip().startswith(">>>"))  # an example and what it prints
+        formula = line.startswith("    ") and not sections
+        if formula and not any(found[-1:]) and not "".join(found[-2:-1]).startswith("    "):
             found += ["::", ""]
-        parts = [line] if line.startswith("    ") else line.split("`")
-        parts[::2] = [part if part.startswith("    ") else re.sub(r"([*|\\])", r"\\\1", part) for part in parts[::2]]
-        found.append("`".join(parts))
+        found.append(line if formula or code else _escaped(line))
     lines[:] = found
 
 
+def _escaped(line: str) -> str:
+    """A line of prose in which only single backticks mean something."""
+    parts = line.split("`")
+    parts[::2] = [re.sub(r"([*|\\])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
 class LinkedNames(SphinxTransform):
-    """Names such as `deniable.structure.invert` in the pages lead to their documentation."""
+    """Names such as `deniable.inference.tensors.invert` in the pages lead to their documentation."""
 
     default_priority = 5
 
@@ -107,4 +122,4 @@ def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", inline_renderers=(inline_math, None), block_renderers=(block_math, None))
     app.add_transform(LinkedNames)
     app.connect("missing-reference", public_name)
-    app.connect("autodoc-process-docstring", as_written)
+    app.connect("autodoc-process-docstring", as_written, priority=400)  # before napoleon

@@ -1,6 +1,8 @@
 """The documents are true: code prints what stands below it, links lead somewhere, names exist, examples run."""
 
 import contextlib
+import doctest
+import importlib
 import io
 import os
 import pkgutil
@@ -21,6 +23,11 @@ DOCUMENTS = sorted(
     for pattern in ("*.md", "docs/*.md", "docs/[!_]*/*.md", "examples/*.md", "spec/*.md")
     for path in ROOT.glob(pattern)
 )
+MODULES = {
+    ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((ROOT / "src").rglob("*.py"))
+    if path.stem != "__main__"  # it is run, never imported
+}
 
 
 def read(document: str) -> str:
@@ -93,6 +100,27 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in dn.__all__ if f":: deniable.{name}\n" not in read("docs/reference/api.md")] == []
 
 
+def test_the_internals_have_every_module_once() -> None:
+    assert sorted(re.findall(r":: (deniable[\w.]*)$", read("docs/reference/internals.md"), re.M)) == sorted(MODULES)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    assert f"\nversion: {dn.__version__}\n" in read("CITATION.cff")
+
+
+WITH_EXAMPLES = [name for name, path in MODULES.items() if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_in_docstrings_print_what_they_say(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert tried
+    assert not failed
+
+
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_examples_print_what_their_index_says(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -107,7 +135,7 @@ def test_examples_print_what_their_index_says(
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """In a process of its own, as the site renames the modules of public classes; without the pages of source code."""
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]
-    quicker = ["-D", "extensions=myst_parser,sphinx.ext.autodoc"]
+    quicker = ["-D", "extensions=myst_parser,sphinx.ext.autodoc,sphinx.ext.napoleon"]
     subprocess.run([sys.executable, "-m", "sphinx", *options, *quicker, ROOT / "docs", tmp_path / "site"], check=True)
     for page in (tmp_path / "site").rglob("*.html"):  # nothing is loaded from the network
         loaded = re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text())
