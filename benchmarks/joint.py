@@ -1,7 +1,7 @@
 """How often the intervals of joint answers hold the truth, and how tests of independence behave.
 
 Surveys are those of `coverage`, of two features; all surveys of a setting are asked at once, by the library's own
-formulas and rule. The table in docs/explain/joint-answers.md is printed by this script.
+formulas and rule. The table in docs/explain/joint-results.md is printed by this script.
 """
 
 import csv
