@@ -56,6 +56,11 @@ PLAN_RULES = {
         "keep beyond",
     ),
     "buckets are a whole number from 2 to 4096": ("no buckets",),
+    "size is a whole number from 1 to 4095": ("no size",),
+    "q of a subset of k among m values is above k / m of 65536, so k is below m": (
+        "a set of all values",
+        "a set by chance alone",
+    ),
     "p is below q": ("p is q", "swapped"),
     "randomized response is for flags; GRR, unary encoding and local hashing are for choices": (
         "flag by GRR",

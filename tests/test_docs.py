@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import deniable as dn
@@ -96,6 +97,17 @@ def test_names_in_documents_exist(document: str) -> None:
         pkgutil.resolve_name(name)
 
 
+def test_code_and_tests_that_the_page_of_the_paper_names_exist() -> None:
+    names = re.findall(r"`([^`]+)`", prose("docs/explain/paper.md"))
+    code = [name for name in names if re.fullmatch(r"[a-z_]+(\.\w+)+", name)]
+    tests = [name for name in names if re.fullmatch(r"(\w+/)?test_\w+", name)]
+    assert len(code) > 20
+    assert len(tests) > 20
+    for name in code:
+        pkgutil.resolve_name(f"deniable.{name}")
+    assert [name for name in tests if not (ROOT / f"tests/{name}.py").exists()] == []
+
+
 def test_the_reference_has_every_public_name() -> None:
     assert [name for name in dn.__all__ if f":: deniable.{name}\n" not in read("docs/reference/api.md")] == []
 
@@ -116,7 +128,9 @@ def test_examples_in_docstrings_print_what_they_say(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    failed, tried = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    failed, tried = doctest.testmod(
+        importlib.import_module(module), extraglobs={"dn": dn, "np": np}, optionflags=doctest.ELLIPSIS
+    )
     assert tried
     assert not failed
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from spec import make_refusals
 
 import deniable as dn
 from deniable import client
+from spec import make_refusals
 
 SPEC = Path(__file__).parents[1] / "spec"
 REFUSED_PLANS = json.loads((SPEC / "refused_plans.json").read_text(encoding="utf-8"))
@@ -25,6 +25,10 @@ BEYOND_A_SCHEMA = {
     "a plan has one or more features, all of different names": {"a feature twice"},
     "edges are rising numbers written as text, one more than the values": {"edges fall"},
     "p is below q": {"p is q", "swapped"},
+    "q of a subset of k among m values is above k / m of 65536, so k is below m": {
+        "a set of all values",
+        "a set by chance alone",
+    },
     "epsilon follows from the probabilities": {
         "q raised",
         "buckets changed",

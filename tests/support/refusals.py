@@ -27,6 +27,11 @@ def protocol_of(document: Any, place: int) -> Any:
     return document["features"][place]["protocol"]
 
 
+def subset(document: Any, **numbers: int) -> None:
+    """A choice of five values by subset selection."""
+    document["features"][1]["protocol"] = {"name": "subset selection", **numbers}
+
+
 TAMPERINGS: dict[str, tuple[Any, str]] = {
     "q raised": (lambda d: protocol_of(d, 0).update(q=65535), "says its epsilon is"),
     "q beyond the grid": (lambda d: protocol_of(d, 0).update(q=65536), "q must be a whole number from 1 to 65535"),
@@ -37,6 +42,9 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "swapped": (lambda d: protocol_of(d, 0).update(p=60000, q=20000), "p must be below q"),
     "keep beyond": (lambda d: protocol_of(d, 1).update(keep=65536), "keep must be a whole number"),
     "no buckets": (lambda d: protocol_of(d, 3).update(buckets=1), "buckets must be a whole number from 2"),
+    "no size": (lambda d: subset(d, q=60000, size=0), "size must be a whole number from 1"),
+    "a set of all values": (lambda d: subset(d, q=65535, size=5), "q must be above 5 of 5 values; found 65535"),
+    "a set by chance alone": (lambda d: subset(d, q=26214, size=2), "q must be above 2 of 5 values; found 26214"),
     "buckets missing": (lambda d: protocol_of(d, 3).pop("buckets"), "local hashing has keep, buckets"),
     "one number more": (lambda d: protocol_of(d, 4).update(p=1), "public has no numbers"),
     "unknown protocol": (lambda d: protocol_of(d, 0).update(name="RAPPOR"), "unknown protocol 'RAPPOR'"),
