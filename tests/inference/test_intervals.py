@@ -69,9 +69,9 @@ def test_the_rule_is_the_one_the_documents_state() -> None:
     page = (Path(__file__).parents[2] / "docs/explain/estimating.md").read_text(encoding="utf-8")
     for words, most in (
         ("skewness", intervals.SKEWNESS),
-        ("covariance with v", intervals.LEANING),
-        ("uncertainty of v", intervals.WOBBLE),
-        ("excess kurtosis", intervals.TAILS),
+        ("covariance with the variance", intervals.LEANING),
+        ("variation of the variance", intervals.WOBBLE),
+        ("kurtosis", intervals.TAILS),
     ):
         stated = re.search(rf"^\| {words}.*at most ([0-9.]+)[^|]*\| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M).groups()
         times = (1, intervals.WITH_MARGINS, intervals.AT_ESTIMATE)
