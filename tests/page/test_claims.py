@@ -3,16 +3,18 @@
 import re
 from fractions import Fraction
 from math import nan
-from typing import Any
 
 import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.pair_findings import Association, conditionals
+from deniable.analyses.share_findings import ANSWERS, Group, Share, Shares, group_shares, groups
 from deniable.page import page
-from deniable.page.blocks import Number, Share, highest_and_lowest, most_common, shares_chart
-from deniable.page.pairs import Pair, conditionals
-from deniable.page.single_questions import ANSWERS, singles
+from deniable.page.blocks import Number
+from deniable.page.content import content
+from deniable.page.pairs import conditional_chart
+from deniable.page.single_questions import extremes_in_words, most_common_in_words, shares_chart
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
 from deniable.survey.privacy import Promise, in_one_sentence, of_question, of_report
@@ -68,8 +70,8 @@ def table_of(root: Element, section: str) -> tuple[list[str], dict[str, list[str
     return [cell.text for cell in table.all("thead")[0].all("th")], {first: others for first, *others in rows}
 
 
-def share(value: float, half: float) -> dict[str, Any]:
-    return {"proportion": value, "low": value - half, "high": value + half}
+def share(label: str, value: float, half: float) -> Share:
+    return Share(label, value, value - half, value + half)
 
 
 def beliefs(ratio: int, head: list[str]) -> list[str]:
@@ -99,12 +101,12 @@ def test_the_sentence_is_about_the_question_that_is_protected_least(counts: dn.C
     told = re.findall(r"[\d,]+ in [\d,]+", in_one_sentence(PLAN))
     can_become = {name: Promise(Fraction(ratio)).at_most(Fraction(1, 10)) for name, ratio in RATIOS.items()}
     assert [name for name, words in can_become.items() if words in told] == ["strong"]
-    assert page.content(counts).one.ratio == RATIOS["strong"]
+    assert content(counts).privacy.one.ratio == RATIOS["strong"]
 
 
-def test_how_often_the_true_answer_is_marked_and_how_often_another(root: Element) -> None:
+def test_how_often_an_answer_is_sent_if_it_is_true_and_if_not(root: Element) -> None:
     head, rows = table_of(root, "method")
-    true, other = ([word in words.split() for words in head].index(True) - 1 for word in ("true", "other"))
+    epsilon, true, other = (head.index(words) - 1 for words in ("epsilon", "sent if true", "sent if not"))
     assert set(rows) == set(SCHEMA.names)
     for feature, protocol in PLAN:
         cells = rows[feature.name]
@@ -113,17 +115,17 @@ def test_how_often_the_true_answer_is_marked_and_how_often_another(root: Element
             continue
         assert float(cells[true].removesuffix("%")) == pytest.approx(100 * protocol.q, abs=0.0051)
         assert float(cells[other].removesuffix("%")) == pytest.approx(100 * protocol.p, abs=0.0051)
-        assert float(cells[1]) == pytest.approx(protocol.epsilon, abs=1e-4)
+        assert float(cells[epsilon]) == pytest.approx(protocol.epsilon, abs=1e-4)
 
 
 @pytest.mark.parametrize(("half", "sure"), [(0.04, True), (0.06, False), (0.2, False)])
 def test_one_answer_is_called_most_common_only_if_its_interval_is_apart(half: float, sure: bool) -> None:
-    shares: list[Share] = [("rare", share(0.15, half)), ("second", share(0.375, half)), ("first", share(0.475, half))]
-    said = most_common(shares)
+    shares = [share("rare", 0.15, half), share("second", 0.375, half), share("first", 0.475, half)]
+    said = most_common_in_words(shares)
     assert said.startswith("Most common: first,") == sure
     assert ("second" in said) == (not sure)
     assert "rare" not in said
-    assert "first" not in most_common([*shares, ("unknown", share(nan, nan))])
+    assert "first" not in most_common_in_words([*shares, share("unknown", nan, nan)])
 
 
 def test_the_highest_and_the_lowest_are_those_of_the_table(root: Element) -> None:
@@ -145,13 +147,14 @@ def test_the_highest_and_the_lowest_are_those_of_the_table(root: Element) -> Non
 @pytest.mark.parametrize(("points", "digits"), [(20, 0), (5, 0), (1, 1), (0.2, 2), (0.02, 3), (0.002, 4)])
 def test_numbers_are_as_precise_as_they_are_known(points: float, digits: int) -> None:
     """The last digit is a third of the interval's half or less, and one digit less would be more than that."""
-    shares: list[Share] = [("a", share(0.512345678, points / 100)), ("b", share(0.212345678, points / 100))]
-    chart = shares_chart("name", "heading", shares, "", "answer", 0.95)
+    shares = (share("a", 0.512345678, points / 100), share("b", 0.212345678, points / 100))
+    group = Group("letter", (dn.Choice("letter", ["a", "b"]),))
+    chart = shares_chart("name", Shares(group, shares, 2, ()), 0.95)
     shown = [cell.shown for row in chart.table.rows for cell in row if isinstance(cell, Number)]
     assert len(shown) == 6
     words = [text.text for text in read(chart.svg).all("text") if " to " in text.text]
     assert len(words) == 2
-    for text in (*shown, *words, most_common(shares), highest_and_lowest(shares)):
+    for text in (*shown, *words, most_common_in_words(shares), extremes_in_words(shares)):
         numbers = re.findall(r"\d+(?:\.\d+)?", text)
         assert numbers
         assert {len(number.partition(".")[2]) for number in numbers} == {digits}, text
@@ -179,8 +182,9 @@ def test_shares_within_groups_are_as_precise_as_they_are_known(root: Element) ->
 def test_what_is_public_is_given_and_what_is_yes_or_no_is_asked(
     counts: dn.Counts, first: str, second: str, given: str, what: str
 ) -> None:
-    pair = Pair(first, second, "any", 0.5, 0.4, 0.6, p_value=0.0, fdr=0.0)
-    ((chart, _),) = conditionals(counts, [pair], 0.95)
+    pair = Association(first, second, "any", 0.5, 0.4, 0.6, p_value=0.0, fdr=0.0)
+    (found,) = conditionals(counts, [pair], 0.95)
+    chart = conditional_chart("given-1", found, 0.95)
     assert chart.heading == f"{what}, by {given}"
     assert given in chart.table.head[0]
     assert chart.table.head[1] == what
@@ -199,7 +203,8 @@ def test_of_many_answers_the_most_common_are_shown() -> None:
     plan = dn.Plan(dn.Schema([dn.Choice("town", values)]), epsilon=6.0)
     counts = dn.count(dn.randomize({"town": np.repeat(values, 50 * weights)}, plan, rng=rng), order=1)
     estimated = {row["town"]: row["proportion"] for row in dn.estimate(counts, ["town"]).table().to_pylist()}
-    ((chart, _, _),) = singles(counts, 0.95)
+    (group,) = groups(plan)
+    chart = shares_chart("single-1", group_shares(counts, group, 0.95), 0.95)
     shown = [str(label) for label, *_ in chart.table.rows]
     assert shown == sorted(values, key=lambda value: -estimated[value])[:ANSWERS]
     assert values[int(weights.argmax())] in shown

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.pair_findings import Association
 from deniable.page import page
-from deniable.page.pairs import Pair, ranked
+from deniable.page.pairs import ranked_chart
 from tests.support.pages import Element, figure_of, read, rows_of, survey
 from tests.support.situations import PLANS
 
@@ -101,17 +102,17 @@ def test_a_heat_map_is_as_deep_as_the_pair_is_strong(root: Element, counts: dn.C
 
 def test_a_pair_is_sure_by_the_rate_of_false_discoveries() -> None:
     """One in twenty of very many pairs has p below 0.05 by chance alone."""
-    pair = Pair("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
+    pair = Association("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
     assert pair.enough
     assert not pair.sure
     assert replace(pair, fdr=0.04).sure
     assert not replace(pair, fdr=0.04, low=np.nan).sure
-    chart = ranked([replace(pair, fdr=0.04), pair])
+    chart = ranked_chart([replace(pair, fdr=0.04), pair])
     assert chart is not None
     assert chart.caption.startswith("1 of 2 pairs go together")
     shown = [text.attributes["style"] for text in read(chart.svg).all("text") if "0.10" in text.text]
     assert [re.findall(r"--\w+", style) for style in shown] == [["--ink"], ["--soft"]]
-    assert ranked([replace(pair, low=np.nan)]) is None
+    assert ranked_chart([replace(pair, low=np.nan)]) is None
 
 
 def test_few_reports_give_words_and_no_numbers() -> None:
@@ -200,8 +201,7 @@ def test_many_features_stay_short_and_say_what_was_left_out() -> None:
 
 
 def test_very_many_pairs_without_an_answer_are_counted_and_some_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "TRIED", 30)
-    monkeypatch.setattr("deniable.page.pairs.TRIED", 30)
+    monkeypatch.setattr("deniable.analyses.pair_findings.TRIED", 30)
     schema = dn.Schema([dn.Flag(f"flag {k}") for k in range(12)])
     rng = np.random.default_rng(1)
     records = {name: rng.random(60) < 0.5 for name in schema.names}

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.charts import charts
+from deniable.charts import heat_map
+from deniable.charts.drawing import COLOURS
 from deniable.page import page
 from deniable.page.page import write_page
 from deniable.reports.randomize import randomize_codes
@@ -97,7 +98,7 @@ def test_light_dark_and_paper_have_enough_contrast(html: str) -> None:
     assert re.search(r"@media screen and \(prefers-color-scheme: dark\) \{\s*:root", style)
     for scheme in (light, dark):
         colours = dict(re.findall(r"(--[\w-]+): (#[0-9a-f]{6})", scheme))
-        assert set(charts.COLOURS.values()) <= set(colours)
+        assert set(COLOURS.values()) <= set(colours)
         for text, ground in (
             ("ink", "paper"),
             ("soft", "paper"),
@@ -202,7 +203,7 @@ def test_an_old_page_stays_if_the_new_one_fails(
     def fail(*_arguments: Any, **_options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(charts, "heat_map", fail)
+    monkeypatch.setattr(heat_map, "draw", fail)
     with pytest.raises(KeyboardInterrupt):
         write_page(counts, path)
     assert [file.name for file in tmp_path.iterdir()] == ["r.html"]

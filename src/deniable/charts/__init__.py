@@ -1,1 +1,1 @@
-"""Pictures of numbers with their intervals, as SVG."""
+"""Charts of estimates and their confidence intervals, as SVG that stands inside a page."""

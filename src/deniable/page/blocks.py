@@ -1,27 +1,25 @@
-"""What a page shows of one matter: a picture, what there is to see in it, and its numbers in a table.
+"""Blocks of the page: a chart with its caption and its numbers in a table, and how numbers are shown.
 
 No number stands without its interval: where there are not enough reports, words stand in its place.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import ceil, isnan, log10
+from math import ceil, log10
 from statistics import median
-from typing import Any
 
-from deniable.analyses.sample_size import Needed
-from deniable.charts import charts
-from deniable.charts.charts import NOT_ENOUGH, Row
+from deniable.analyses.share_findings import Share
+from deniable.charts.interval_chart import Row
 from deniable.text.width import isolated
+from deniable.text.words import NOT_ENOUGH
 
+# SEE_TABLE ends the description of every chart for readers who do not see it.
 SEE_TABLE = "The table below has the numbers."
-
-Share = tuple[str, dict[str, Any]]  # a label, and a row of `table()` or `conditional()`
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is shown, and as it is."""
+    """A number as it is shown, and its exact value."""
 
     shown: str
     value: float
@@ -32,7 +30,7 @@ Cell = str | Number
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of words and numbers; the first `words` columns are words, the first of them names its row."""
+    """A table of words and numbers: the first `words` columns are words, and the first of them names its row."""
 
     caption: str
     head: tuple[str, ...]
@@ -42,7 +40,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture, what there is to see in it, and its numbers."""
+    """A chart with its heading, a caption that says what there is to see, and its numbers."""
 
     name: str
     heading: str
@@ -52,80 +50,39 @@ class Chart:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Unanswered:
-    """What there were not enough reports for, and how many it would take."""
-
-    what: str
-    missing: str
-    needed: Needed
+def with_share(share: Share, label: str, shares: Sequence[Share]) -> str:
+    """An answer with its share and interval, with as many digits as the others are shown with."""
+    return f"{isolated(label)}, {in_words(share, digits_for(shares))}"
 
 
-def shares_chart(name: str, heading: str, shares: Sequence[Share], caption: str, what: str, level: float) -> Chart:
-    """Shares as a chart with its table, whose first column is headed by `what` they are of."""
-    digits = digits_for(row for _, row in shares)
-    rows = [row_of(label, row, digits) for label, row in shares]
-    svg = charts.intervals(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
-    table = Table(
-        f"{heading}: shares of the population with {100 * level:.10g} % intervals",
-        (what, "share", "from", "to"),
-        tuple((label, *numbers_of(row, digits)) for label, row in shares),
-    )
-    return Chart(name, heading, caption, svg, table)
+def row_of(share: Share, label: str, digits: int) -> Row:
+    """A share as a line of a chart."""
+    words = in_words(share, digits) if share.enough else ""
+    return Row(label, value=share.value, low=share.low, high=share.high, shown=words)
 
 
-def most_common(shares: Sequence[Share]) -> str:
-    """The most common answer, if it can be told."""
-    known = sorted((share for share in shares if not isnan(share[1]["low"])), key=lambda share: -share[1]["proportion"])
-    if not known:
-        return "None of the answers has enough reports."
-    if len(known) < len(shares):
-        return f"{len(shares) - len(known)} of {len(shares)} answers have not enough reports."
-    first, second = known[:2]
-    said = _with_share(first, shares)
-    if first[1]["low"] > second[1]["high"]:
-        return f"Most common: {said}."
-    return f"Most common as far as can be told: {said}; its interval overlaps that of {isolated(second[0])}."
-
-
-def highest_and_lowest(shares: Sequence[Share]) -> str:
-    """The first and the last of shares that fall."""
-    known = [share for share in shares if not isnan(share[1]["low"])]
-    if not known:
-        return "None of them has enough reports."
-    first, last = known[0], known[-1]
-    if len(known) == 1:
-        return f"{'Only one has enough reports: ' if len(shares) > 1 else ''}{_with_share(first, shares)}."
-    return f"Highest: {_with_share(first, shares)}; lowest: {_with_share(last, shares)}."
-
-
-def _with_share(share: Share, shares: Sequence[Share]) -> str:
-    """An answer with its share, as precise as the others are shown."""
-    return f"{isolated(share[0])}, {_said(share[1], digits_for(row for _, row in shares))}"
-
-
-def row_of(label: str, row: dict[str, Any], digits: int) -> Row:
-    """A line of a chart."""
-    words = "" if isnan(row["low"]) else _said(row, digits)
-    return Row(label, value=row["proportion"], low=row["low"], high=row["high"], shown=words)
-
-
-def numbers_of(row: dict[str, Any], digits: int) -> tuple[Cell, ...]:
-    """A share and its interval in a table, or why there is none."""
-    if isnan(row["low"]):
+def numbers_of(share: Share, digits: int) -> tuple[Cell, ...]:
+    """A share and its interval as cells of a table, or why there is none."""
+    if not share.enough:
         return NOT_ENOUGH, "", ""
-    return tuple(Number(_percent(row[name], digits), row[name]) for name in ("proportion", "low", "high"))
+    return tuple(Number(_percent(x, digits), x) for x in (share.value, share.low, share.high))
 
 
-def _said(row: dict[str, Any], digits: int) -> str:
-    return f"{_percent(row['proportion'], digits)} ({_bare(row['low'], digits)} to {_bare(row['high'], digits)})"
+def in_words(share: Share, digits: int) -> str:
+    """A share with its interval: "12.3 % (11.9 to 12.7)"."""
+    return f"{_percent(share.value, digits)} ({_bare(share.low, digits)} to {_bare(share.high, digits)})"
 
 
-def digits_for(rows: Iterable[dict[str, Any]]) -> int:
-    """After the point of percentages: so many that an interval's half is told, at least roughly."""
-    halves = [50 * (row["high"] - row["low"]) for row in rows if not isnan(row["low"])]
+def digits_for(shares: Iterable[Share]) -> int:
+    """How many digits percentages are shown with after the point: one third of a usual half-width, or finer."""
+    halves = [50 * (share.high - share.low) for share in shares if share.enough]
     half = median(halves) if halves else 1.0
     return 1 if half <= 0 else min(max(ceil(-log10(half / 3)), 0), 6)
+
+
+def level_in_words(level: float) -> str:
+    """A confidence level in percent."""
+    return f"{100 * level:.10g} %"
 
 
 def _percent(share: float, digits: int) -> str:
@@ -133,5 +90,6 @@ def _percent(share: float, digits: int) -> str:
 
 
 def _bare(share: float, digits: int) -> str:
+    """A percentage without its sign, with a true minus, and zero without one."""
     text = f"{100 * share:.{digits}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"

@@ -1,100 +1,73 @@
-"""Single questions: a chart of each choice, and of yes/no questions together."""
+"""Single questions on the page: a chart of the answers to each choice, and of yes/no questions together."""
 
-from collections.abc import Iterator, Sequence
-from math import ceil, isnan
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-
-from deniable.analyses.sample_size import for_cells
-from deniable.counts.counts import Counts
-from deniable.estimates.estimate import Estimate, estimate
-from deniable.page.blocks import Chart, Unanswered, highest_and_lowest, most_common, shares_chart
-from deniable.survey.plan import Plan
-from deniable.survey.schema import Choice, Feature, Flag
-
-CHARTS = 24
-ANSWERS = 30  # rows of one chart, the most common answers first if there are more
-FLAGS = 40  # rows of one chart of yes/no questions
-
-Single = tuple[Chart, list[str], list[Unanswered]]  # with the features it shows
+from deniable.analyses.share_findings import Group, Share, Shares, highest_and_lowest, most_common
+from deniable.charts import interval_chart
+from deniable.page.blocks import SEE_TABLE, Chart, Table, digits_for, level_in_words, numbers_of, row_of, with_share
+from deniable.survey.schema import Flag
+from deniable.text.width import isolated
 
 
-def singles(counts: Counts, level: float) -> Iterator[Single]:
-    """A chart of each choice, and of the flags of each question or those that are questions by themselves."""
-    parts = list(_parts(counts.plan))
-    for k, (heading, features) in enumerate(parts[:CHARTS]):
-        draw = _of_flags if isinstance(features[0], Flag) else _of_choice
-        yield draw(counts, f"single-{k + 1}", heading, features, level)
+def shares_chart(name: str, found: Shares, level: float) -> Chart:
+    """The chart of a group of shares."""
+    heading, caption = _heading(found.group), _caption(found)
+    digits = digits_for(found.shares)
+    rows = [row_of(share, share.label, digits) for share in found.shares]
+    svg = interval_chart.draw(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
+    table = Table(
+        f"{heading}: shares of the population with {level_in_words(level)} intervals",
+        ("yes to" if _is_flags(found.group) else "answer", "share", "from", "to"),
+        tuple((share.label, *numbers_of(share, digits)) for share in found.shares),
+    )
+    return Chart(name, heading, caption, svg, table)
 
 
-def _parts(plan: Plan) -> Iterator[tuple[str, tuple[Feature, ...]]]:
-    """The features of each chart, in order, with its heading."""
-    alone = [
-        features[0]
-        for features in plan.schema.questions.values()
-        if isinstance(features[0], Flag) and not features[0].question
-    ]
-    for question, features in plan.schema.questions.items():
-        if isinstance(features[0], Choice):
-            yield question, features
-        elif features[0] is alone[0] if alone else False:
-            yield from _blocks("Yes or no" if len(alone) > 1 else question, alone)
-        elif features[0] not in alone:
-            yield from _blocks(f"{question} (any number of answers)", features)
+def _is_flags(group: Group) -> bool:
+    return isinstance(group.features[0], Flag)
 
 
-def _blocks(heading: str, flags: Sequence[Feature]) -> Iterator[tuple[str, tuple[Feature, ...]]]:
-    """Flags in charts that are not too long, of about one length."""
-    charts_needed = ceil(len(flags) / FLAGS)
-    size = ceil(len(flags) / charts_needed)
-    for k in range(charts_needed):
-        part = f", part {k + 1} of {charts_needed}" if charts_needed > 1 else ""
-        yield heading + part, tuple(flags[k * size : (k + 1) * size])
+def _heading(group: Group) -> str:
+    """The heading of a group's chart."""
+    if group.question is None:
+        heading = "Yes or no"
+    elif group.question != group.features[0].name:
+        heading = f"{group.question} (any number of answers)"
+    else:
+        heading = group.question
+    return heading if group.parts == 1 else f"{heading}, part {group.part} of {group.parts}"
 
 
-def _of_choice(counts: Counts, name: str, heading: str, features: Sequence[Feature], level: float) -> Single:
-    feature = features[0]
-    est = estimate(counts, [feature.name]).about("population")
-    answers, note = list(feature.answers), ""
-    if len(answers) > ANSWERS:
-        order = np.argsort(-est.mean[1:], kind="stable")[:ANSWERS]
-        answers, note = [answers[k] for k in order], f"The {ANSWERS} most common of {feature.levels:,} answers. "
-    cells = [{feature.name: answer} for answer in answers]
-    shares = [(str(answer), _row(est, cell, level)) for answer, cell in zip(answers, cells, strict=True)]
-    missing = sum(isnan(row["low"]) for _, row in shares)
-    unanswered = []
-    if missing:
-        what = f"{missing} of {len(shares)} answers" if missing < len(shares) else "all answers"
-        unanswered.append(
-            Unanswered(feature.name, what, for_cells(est, cells if not note else cells[-1:]))
-        )  # the rarest shown takes most
-    chart = shares_chart(name, heading, shares, note + most_common(shares), "answer", level)
-    return chart, [feature.name], unanswered
+def _caption(found: Shares) -> str:
+    """What there is to see in a group's chart."""
+    if _is_flags(found.group):
+        what = "Shares that say yes" if len(found.group.features) > 1 else "The share that says yes"
+        return f"{what}. {extremes_in_words(found.shares)}"
+    cut = len(found.shares) < found.answers
+    note = f"The {len(found.shares)} most common of {found.answers:,} answers. " if cut else ""
+    return note + most_common_in_words(found.shares)
 
 
-def _row(est: Estimate, cell: dict[str, Any], level: float) -> dict[str, Any]:
-    """The row of `table()` of one cell, which need not wait for the others."""
-    answer = est.cell(cell)
-    low, high = answer.confidence_interval(level)
-    return {"proportion": answer.value, "low": low, "high": high}
+def most_common_in_words(shares: Sequence[Share]) -> str:
+    """The most common answer, if it can be told."""
+    known = sum(share.enough for share in shares)
+    found = most_common(shares)
+    if found is None:
+        if not known:
+            return "None of the answers has enough reports."
+        return f"{len(shares) - known} of {len(shares)} answers have not enough reports."
+    said = with_share(found.first, found.first.label, shares)
+    if found.apart:
+        return f"Most common: {said}."
+    return f"Most common as far as can be told: {said}; its interval overlaps that of {isolated(found.second.label)}."
 
 
-def _of_flags(counts: Counts, name: str, heading: str, features: Sequence[Feature], level: float) -> Single:
-    shares, unanswered = [], []
-    for feature in features:
-        est = estimate(counts, [feature.name]).about("population")
-        row = _row(est, {feature.name: True}, level)
-        shares.append((short_name(feature), row))
-        if isnan(row["low"]):
-            unanswered.append(Unanswered(feature.name, "share of yes", for_cells(est, [{feature.name: True}])))
-    shares.sort(key=lambda share: (isnan(share[1]["low"]), -share[1]["proportion"]))
-    what = "Shares that say yes" if len(features) > 1 else "The share that says yes"
-    chart = shares_chart(name, heading, shares, f"{what}. {highest_and_lowest(shares)}", "yes to", level)
-    return chart, [feature.name for feature in features], unanswered
-
-
-def short_name(feature: Feature) -> str:
-    """Without its question's name, which stands in the heading."""
-    question = feature.question if isinstance(feature, Flag) else None
-    return feature.name if question is None else feature.name[len(question) + 2 :]
+def extremes_in_words(shares: Sequence[Share]) -> str:
+    """The highest and the lowest share, of those with enough reports."""
+    found = highest_and_lowest(shares)
+    if found is None:
+        return "None of them has enough reports."
+    highest, lowest = (with_share(share, share.label, shares) for share in found)
+    if sum(share.enough for share in shares) > 1:
+        return f"Highest: {highest}; lowest: {lowest}."
+    return f"Only one has enough reports: {highest}." if len(shares) > 1 else f"{highest}."

@@ -1,7 +1,7 @@
 """The privacy promise as odds: what somebody who sees a report can make of it, whatever they believed before.
 
-A report is at most r = e^epsilon times as likely with one answer as with any other, so a belief b in any answer, or in
-any set of answers, becomes after the report is seen
+A report is at most r = e^epsilon times as likely with one answer as with any other, so by Bayes' theorem a prior belief
+b in any answer, or in any set of answers, becomes after the report is seen
 
     at most   b r / (b r + 1 - b)        at least   b / (b + (1 - b) r)
 
@@ -17,35 +17,42 @@ from math import ceil, floor, prod
 
 from deniable.survey.plan import Plan
 
-SCALES = tuple(10**k for k in range(2, 10))  # in how many a belief is told
-BELIEF = Fraction(1, 10)  # that is told of
+# SCALES are the denominators that a belief may be told in: "24 in 100", "999 in 1,000".
+SCALES = tuple(10**k for k in range(2, 10))
+# BELIEF is the prior belief that sentences about the promise start from.
+BELIEF = Fraction(1, 10)
+# BELIEFS are the prior beliefs that tables of the promise start from.
+BELIEFS = (Fraction(1, 100), BELIEF, Fraction(1, 2))
+# CERTAIN stands for a belief too close to one for any of the scales.
 CERTAIN = "practically certain"
-LITTLE = Fraction(95, 100)  # what it becomes where little is protected
-MUCH = Fraction(1, 2)  # what it becomes at most where much is
+# LITTLE is the posterior belief above which, starting from BELIEF, a promise is said to protect little.
+LITTLE = Fraction(95, 100)
+# MUCH is the posterior belief up to which, starting from BELIEF, a promise is said to protect much.
+MUCH = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
 class Promise:
-    """How much somebody can learn from what was sent: their odds change at most so many times."""
+    """A bound on what can be learned from what was sent: nobody's odds change by more than the factor `ratio`."""
 
     ratio: Fraction
 
     def most(self, belief: Fraction) -> Fraction:
-        """What a belief can become at most."""
+        """The largest posterior belief that a prior belief can become."""
         return belief * self.ratio / (belief * self.ratio + 1 - belief)
 
     def least(self, belief: Fraction) -> Fraction:
-        """What a belief can become at least."""
+        """The smallest posterior belief that a prior belief can become."""
         return belief / (belief + (1 - belief) * self.ratio)
 
     def at_most(self, belief: Fraction) -> str:
-        """The same in words, such as "24 in 100", rounded up."""
+        """The largest posterior belief in words, such as "24 in 100", rounded up."""
         chance = self.most(belief)
         scale = next((scale for scale in SCALES if ceil(chance * scale) < scale), None)
         return f"{ceil(chance * scale):,} in {scale:,}" if scale else CERTAIN
 
     def up_to(self, belief: Fraction) -> str:
-        """Where a belief can get, in a sentence."""
+        """The largest posterior belief as the end of a sentence: "to at most 24 in 100"."""
         said = self.at_most(belief)
         return "to practical certainty" if said == CERTAIN else f"to at most {said}"
 
@@ -55,47 +62,55 @@ class Promise:
         return self.most(BELIEF) > LITTLE
 
     def at_least(self, belief: Fraction) -> str:
-        """The same in words, rounded down."""
+        """The smallest posterior belief in words, such as "24 in 1,000", rounded down."""
         chance = self.least(belief)
         scale = next((scale for scale in SCALES if floor(chance * scale) > 0), None)
         return f"{floor(chance * scale):,} in {scale:,}" if scale else "practically nothing"
 
 
 def of_question(plan: Plan, name: str) -> Promise | None:
-    """About one question, by its own answers alone: a feature, or a group of flags; None if one of them is public."""
+    """The promise about one question, a feature or a group of flags, by its own answers alone; None if it is public."""
     features = plan.schema.questions.get(name) or (plan.schema[name],)
     protocols = [plan[feature.name] for feature in features]
-    return None if not all(protocol.protects for protocol in protocols) else _of(p.ratio for p in protocols)
+    return _of(p.ratio for p in protocols) if all(p.protects for p in protocols) else None
+
+
+def of_weakest_question(plan: Plan) -> Promise | None:
+    """The promise about the question that is protected least; None if all questions are public."""
+    promises = [promise for name in plan.schema.questions if (promise := of_question(plan, name))]
+    return max(promises, key=lambda promise: promise.ratio, default=None)
 
 
 def of_report(plan: Plan) -> Promise:
-    """About all protected answers together, by the whole report."""
+    """The promise about all protected answers together, by the whole report."""
     return _of(protocol.ratio for protocol in plan.protocols)
 
 
 def in_one_sentence(plan: Plan) -> str:
-    """What it means, for a respondent: honest also where a large epsilon promises little."""
-    promises = [promise for name in plan.schema.questions if (promise := of_question(plan, name))]
-    if not promises:
+    """The promise in one sentence for a respondent, honest also where a large epsilon promises little."""
+    one, whole = of_weakest_question(plan), of_report(plan)
+    if one is None:
         return "Nothing is protected here: every answer is shown as it is."
-    one, whole = max(promises, key=lambda promise: promise.ratio), of_report(plan)
-    if whole.most(BELIEF) <= MUCH:
-        end = "so nobody can pin an answer on you"
-    elif not whole.little:
-        end = "never to certainty"
-    elif one.most(BELIEF) <= MUCH:
-        end = "so one answer alone proves little, but a whole report is protected little"
-    else:
-        end = "which protects little"
     seen = f"{one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole report"
     if one == whole:
         seen = f"{whole.up_to(BELIEF)} by seeing your report"
-    open_ones = plan.public
-    beyond = f" (beyond what {', '.join(open_ones)} tells, which is not protected)" if open_ones else ""
+    public = plan.public
+    beyond = f" (beyond what {', '.join(public)} tells, which is not protected)" if public else ""
     return (
         "Chance may have changed your answers before anybody saw them: somebody who suspects one of them with a chance "
-        f"of 1 in 10 can get {seen}{beyond}, {end}."
+        f"of 1 in 10 can get {seen}{beyond}, {_conclusion(one, whole)}."
     )
+
+
+def _conclusion(one: Promise, whole: Promise) -> str:
+    """What the promises about one question and about the whole report amount to."""
+    if whole.most(BELIEF) <= MUCH:
+        return "so nobody can pin an answer on you"
+    if not whole.little:
+        return "never to certainty"
+    if one.most(BELIEF) <= MUCH:
+        return "so one answer alone proves little, but a whole report is protected little"
+    return "which protects little"
 
 
 def _of(ratios: Iterable[Fraction]) -> Promise:

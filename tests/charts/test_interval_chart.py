@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from deniable.charts import charts
-from deniable.charts.charts import Row
+from deniable.charts import interval_chart
+from deniable.charts.interval_chart import Row
 from tests.support.pages import Element, read
 
 
@@ -13,7 +13,7 @@ def test_bars_and_intervals_are_drawn_to_scale() -> None:
     """From the picture alone, by its ticks, the numbers can be read back."""
     values = [(0.3, 0.25, 0.36), (0.5, 0.41, 0.56), (-0.02, -0.1, 0.05)]
     rows = [Row(f"row {k}", "", *numbers, "x") for k, numbers in enumerate(values)]
-    svg = read(charts.intervals(rows, name="c", title="t", about="a", percent=False)).all("svg")[0]
+    svg = read(interval_chart.draw(rows, name="c", title="t", about="a", percent=False)).all("svg")[0]
     ticks = {
         float(text.text.replace("−", "-")): float(text.attributes["x"])
         for text in svg.all("text")
@@ -42,7 +42,7 @@ def down(path: Element) -> list[float]:
 def test_a_bar_is_as_long_as_its_value(percent: bool) -> None:
     values = [(0.3, 0.25, 0.36), (0.1, 0.02, 0.15), (0.5, 0.41, 0.56), (-0.02, -0.1, 0.05)]
     rows = [Row(f"row {k}", "", *numbers, "x") for k, numbers in enumerate(values)]
-    svg = read(charts.intervals(rows, name="c", title="t", about="a", percent=percent)).all("svg")[0]
+    svg = read(interval_chart.draw(rows, name="c", title="t", about="a", percent=percent)).all("svg")[0]
     ticks = {
         float(text.text.replace("−", "-").removesuffix(" %")) / (100 if percent else 1): float(text.attributes["x"])
         for text in svg.all("text")

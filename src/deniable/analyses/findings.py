@@ -1,0 +1,54 @@
+"""All findings of a survey at once: shares of answers, pairs that go together, and results without enough reports.
+
+The page sets these findings in words and pictures, and decides nothing itself.
+"""
+
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from deniable.analyses.pair_findings import Conditional, Pairs, conditionals, tested_pairs
+from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares, groups
+from deniable.analyses.unanswered import Unanswered
+from deniable.counts.counts import Counts
+from deniable.inference.intervals import checked_level
+from deniable.text.progress import told
+from deniable.text.width import shortened
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The findings of a survey about its population, with confidence intervals at one level.
+
+    `left_out` are features whose shares were not estimated, as there are very many. `unanswered` are all results
+    without enough reports, those that would take the fewest first.
+    """
+
+    level: float
+    shares: tuple[Shares, ...]
+    left_out: tuple[str, ...]
+    pairs: Pairs
+    conditionals: tuple[Conditional, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def survey_findings(counts: Counts, *, level: float = 0.95) -> Findings:
+    """All findings from counts of every pair of features, with confidence intervals at this level."""
+    level = checked_level(level)
+    chosen = islice(groups(counts.plan), GROUPS)
+    shares = tuple(group_shares(counts, group, level) for group in told(chosen, _line))
+    shown = {feature.name for one in shares for feature in one.group.features}
+    pairs = tested_pairs(counts, level)
+    within = tuple(conditionals(counts, pairs.tested, level))
+    missing = chain(*(one.unanswered for one in shares), pairs.unanswered, *(one.unanswered for one in within))
+    return Findings(
+        level,
+        shares,
+        tuple(name for name in counts.plan.schema.names if name not in shown),
+        pairs,
+        within,
+        tuple(sorted(missing, key=lambda one: one.needed)),
+    )
+
+
+def _line(group: Group) -> str:
+    return f"estimating shares of {shortened(group.features[0].name, 60)}"

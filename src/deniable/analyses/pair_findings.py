@@ -1,0 +1,172 @@
+"""Pairs of questions: which of them surely go together, and the conditional shares that show how.
+
+A pair is called sure if it is in the list that the Benjamini-Hochberg procedure gives at a false discovery rate of
+SURE. Of the surest pairs the answers to one question are given among those with each answer to the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
+from math import isnan
+
+from deniable.analyses.associations import associations
+from deniable.analyses.sample_size import for_conditional, for_pairs
+from deniable.analyses.share_findings import Share
+from deniable.analyses.unanswered import Kind, Unanswered
+from deniable.counts.counts import Counts
+from deniable.estimates.estimate import estimate
+from deniable.survey.describe import answer_in_words
+from deniable.survey.plan import Plan
+from deniable.survey.schema import Feature, Flag
+
+# SURE is the false discovery rate (Benjamini and Hochberg) at or below which a pair is said to go together.
+SURE = 0.05
+# WIDE is how many answers a feature may have to be paired with others: a pair takes the fourth power of them in time.
+WIDE = 24
+# TRIED is for how many pairs without enough reports the sample size is worked out at most.
+TRIED = 2_000
+# CONDITIONALS is how many pairs get their conditional shares at most.
+CONDITIONALS = 4
+# CONDITIONAL_ROWS is how many conditional shares one pair may have.
+CONDITIONAL_ROWS = 36
+# COLUMNS are those of the table that `conditional` returns; a feature of the same name cannot be in it.
+COLUMNS = frozenset({"proportion", "stderr", "low", "high"})
+
+
+@dataclass(frozen=True)
+class Association:
+    """How strongly two features go together, with its confidence interval and its test: a row of `associations`."""
+
+    first: str
+    second: str
+    measure: str
+    effect: float
+    low: float
+    high: float
+    p_value: float
+    fdr: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of its features."""
+        return self.first, self.second
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for both the interval and the test."""
+        return not isnan(self.low) and not isnan(self.fdr)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the pair is among those said to go together, at a false discovery rate of SURE."""
+        return self.enough and self.fdr <= SURE
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Every pair of features that was tested, the surest first.
+
+    `wide` are the features with too many answers to be paired. `untried` counts the pairs without enough reports for
+    which no sample size was worked out.
+    """
+
+    tested: tuple[Association, ...]
+    wide: tuple[str, ...]
+    unanswered: tuple[Unanswered, ...]
+    untried: int
+
+    @property
+    def sure(self) -> tuple[Association, ...]:
+        """The pairs that are said to go together."""
+        return tuple(pair for pair in self.tested if pair.sure)
+
+
+@dataclass(frozen=True)
+class ConditionalShare(Share):
+    """The share of an answer (`label`) among those whose answer to the given feature is `among`."""
+
+    among: str
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """The shares of the answers to a feature among those with each answer to another one; of a flag, those of yes."""
+
+    what: Feature
+    given: Feature
+    shares: tuple[ConditionalShare, ...]
+    unanswered: tuple[Unanswered, ...]
+
+
+def tested_pairs(counts: Counts, level: float) -> Pairs:
+    """Test every pair of features without very many answers for association, with intervals at this level."""
+    wide = tuple(feature.name for feature in counts.plan.schema if feature.levels > WIDE)
+    narrow = _without(counts, wide)
+    if narrow is None:
+        return Pairs((), wide, (), 0)
+    tested = tuple(Association(**row) for row in associations(narrow, level=level).to_pylist())
+    missing = [pair for pair in tested if not pair.enough]
+    needed = for_pairs(narrow, [pair.names for pair in missing[:TRIED]])
+    unanswered = tuple(Unanswered(Kind.PAIR, pair.names, 1, 1, needed[pair.names]) for pair in missing[:TRIED])
+    return Pairs(tested, wide, unanswered, len(missing) - len(unanswered))
+
+
+def _without(counts: Counts, wide: Sequence[str]) -> Counts | None:
+    """Counts of the pairs of all other features; None if there is no such pair."""
+    names = [name for name in counts.plan.schema.names if name not in wide]
+    if len(names) < 2:
+        return None
+    if not wide:
+        return counts
+    return Counts(counts.plan, {pair: counts.array(*pair) for pair in combinations(names, 2)})
+
+
+def surest_features(pairs: Sequence[Association], most: int) -> tuple[str, ...]:
+    """The features of the surest pairs, at most so many."""
+    return tuple(dict.fromkeys(name for pair in pairs for name in pair.names))[:most]
+
+
+def conditionals(counts: Counts, pairs: Sequence[Association], level: float) -> list[Conditional]:
+    """The conditional shares of the surest pairs, of those whose shares are not too many."""
+    sure = (direction(counts.plan, pair) for pair in pairs if pair.sure and not COLUMNS & set(pair.names))
+    short = ((given, what) for given, what in sure if _rows(given, what) <= CONDITIONAL_ROWS)
+    return [_conditional(counts, given, what, level) for given, what in islice(short, CONDITIONALS)]
+
+
+def _rows(given: Feature, what: Feature) -> int:
+    """How many conditional shares there are of one feature given another."""
+    return given.levels * (1 if isinstance(what, Flag) else what.levels)
+
+
+def direction(plan: Plan, pair: Association) -> tuple[Feature, Feature]:
+    """The feature that is conditioned on, and the one asked about.
+
+    A public feature is conditioned on, as everybody knows it; of two that are alike in this, a flag is asked about.
+    """
+    first, second = (plan.schema[name] for name in pair.names)
+    public = [name in plan.public for name in pair.names]
+    if public[0] != public[1]:
+        return (second, first) if public[1] else (first, second)
+    return (second, first) if isinstance(first, Flag) and not isinstance(second, Flag) else (first, second)
+
+
+def _conditional(counts: Counts, given: Feature, what: Feature, level: float) -> Conditional:
+    est = estimate(counts, [given.name, what.name]).about("population")
+    rows = est.conditional(what.name, given=given.name, level=level).to_pylist()
+    shares = tuple(
+        ConditionalShare(
+            label=answer_in_words(what, row[what.name]),
+            value=row["proportion"],
+            low=row["low"],
+            high=row["high"],
+            among=answer_in_words(given, row[given.name]),
+        )
+        for row in rows
+        if row[what.name] is not False
+    )
+    missing = sum(not share.enough for share in shares)
+    unanswered: tuple[Unanswered, ...] = ()
+    if missing:
+        needed = for_conditional(est, what.name, given.name)
+        unanswered = (Unanswered(Kind.CONDITIONAL, (what.name, given.name), missing, len(shares), needed),)
+    return Conditional(what, given, shares, unanswered)

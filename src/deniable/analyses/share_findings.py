@@ -1,0 +1,156 @@
+"""Shares of the answers to single questions: the estimates, and which answers are the most and the least common.
+
+A choice is a group of shares by itself, in the order of its answers, or the most common ones first if there are very
+many. Flags that were asked as one question, and all those that stand alone, are groups too, the highest share first.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, isnan
+from typing import Any
+
+import numpy as np
+
+from deniable.analyses.sample_size import for_cells
+from deniable.analyses.unanswered import Kind, Unanswered
+from deniable.counts.counts import Counts
+from deniable.estimates.estimate import Estimate, estimate
+from deniable.survey.describe import short_name
+from deniable.survey.plan import Plan
+from deniable.survey.schema import Choice, Feature, Flag
+
+# GROUPS is how many groups of shares are estimated at most, so that findings of very many questions stay readable.
+GROUPS = 24
+# ANSWERS is how many answers to one choice are kept at most: the most common ones.
+ANSWERS = 30
+# FLAGS is how many flags stand in one group at most; more are split into groups of about the same size.
+FLAGS = 40
+
+
+@dataclass(frozen=True)
+class Share:
+    """The estimated share of an answer, with its confidence interval: nan where there are not enough reports."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for the interval."""
+        return not isnan(self.low)
+
+
+@dataclass(frozen=True)
+class MostCommon:
+    """The answer with the highest estimated share, the next one, and whether their intervals lie apart."""
+
+    first: Share
+    second: Share
+    apart: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """Features whose answers are compared: one choice, or flags; `part` of `parts` if there are very many flags.
+
+    `question` is None if flags stand together that are questions of their own.
+    """
+
+    question: str | None
+    features: tuple[Feature, ...]
+    part: int = 1
+    parts: int = 1
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The shares of a group's answers in the population, and those without enough reports.
+
+    `answers` is how many answers there are; there are fewer shares if only the most common answers were kept.
+    """
+
+    group: Group
+    shares: tuple[Share, ...]
+    answers: int
+    unanswered: tuple[Unanswered, ...]
+
+
+def groups(plan: Plan) -> Iterator[Group]:
+    """The groups of features in the order of the schema; flags that stand alone come together at the first of them."""
+    alone = [
+        features[0]
+        for features in plan.schema.questions.values()
+        if isinstance(features[0], Flag) and not features[0].question
+    ]
+    for question, features in plan.schema.questions.items():
+        if isinstance(features[0], Choice) or features[0] not in alone:
+            yield from _parts(question, features)
+        elif features[0] is alone[0]:
+            yield from _parts(question if len(alone) == 1 else None, alone)
+
+
+def _parts(question: str | None, features: Sequence[Feature]) -> Iterator[Group]:
+    """Groups of at most FLAGS features, of about the same size."""
+    parts = ceil(len(features) / FLAGS)
+    size = ceil(len(features) / parts)
+    for k in range(parts):
+        yield Group(question, tuple(features[k * size : (k + 1) * size]), k + 1, parts)
+
+
+def group_shares(counts: Counts, group: Group, level: float) -> Shares:
+    """The shares of a group of features in the population, with confidence intervals at this level."""
+    if isinstance(group.features[0], Flag):
+        return _of_flags(counts, group, level)
+    return _of_choice(counts, group, level)
+
+
+def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
+    """The share of each answer to a choice, or of the most common ones."""
+    (feature,) = group.features
+    est = estimate(counts, [feature.name]).about("population")
+    answers = list(feature.answers)
+    many = len(answers) > ANSWERS
+    if many:
+        answers = [answers[k] for k in np.argsort(-est.mean[1:], kind="stable")[:ANSWERS]]
+    cells = [{feature.name: answer} for answer in answers]
+    shares = tuple(_share(str(answer), est, cell, level) for answer, cell in zip(answers, cells, strict=True))
+    missing = sum(not share.enough for share in shares)
+    unanswered: tuple[Unanswered, ...] = ()
+    if missing:
+        needed = for_cells(est, cells[-1:] if many else cells)  # of many, the rarest takes most
+        unanswered = (Unanswered(Kind.ANSWERS, (feature.name,), missing, len(shares), needed),)
+    return Shares(group, shares, feature.levels, unanswered)
+
+
+def _of_flags(counts: Counts, group: Group, level: float) -> Shares:
+    """The share of yes to each of some flags, the highest first and those without enough reports last."""
+    shares, unanswered = [], []
+    for feature in group.features:
+        est, cell = estimate(counts, [feature.name]).about("population"), {feature.name: True}
+        shares.append(_share(short_name(feature), est, cell, level))
+        if not shares[-1].enough:
+            unanswered.append(Unanswered(Kind.YES, (feature.name,), 1, 1, for_cells(est, [cell])))
+    shares.sort(key=lambda share: (not share.enough, -share.value))
+    return Shares(group, tuple(shares), len(shares), tuple(unanswered))
+
+
+def _share(label: str, est: Estimate, cell: dict[str, Any], level: float) -> Share:
+    """The share of one cell, which need not wait for the others of its table."""
+    found = est.cell(cell)
+    return Share(label, found.value, *found.confidence_interval(level))
+
+
+def most_common(shares: Sequence[Share]) -> MostCommon | None:
+    """The most common answer and the next one; None unless there are enough reports for every answer."""
+    if not all(share.enough for share in shares):
+        return None
+    first, second = sorted(shares, key=lambda share: -share.value)[:2]
+    return MostCommon(first, second, apart=first.low > second.high)
+
+
+def highest_and_lowest(shares: Sequence[Share]) -> tuple[Share, Share] | None:
+    """The highest and the lowest of the shares with enough reports, which may be the same one; None without any."""
+    known = sorted((share for share in shares if share.enough), key=lambda share: -share.value)
+    return (known[0], known[-1]) if known else None

@@ -1,0 +1,298 @@
+"""What the page says of a survey: its questions, the privacy promise, and what the reports tell and do not tell."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib.metadata import version
+from itertools import combinations
+
+import deniable
+from deniable.analyses.findings import Findings, survey_findings
+from deniable.analyses.unanswered import Kind, Unanswered
+from deniable.counts.counts import Counts
+from deniable.errors import CountError, EstimateError
+from deniable.page.blocks import Chart, Table, level_in_words
+from deniable.page.pairs import (
+    conditional_chart,
+    conditional_heading,
+    in_words,
+    pair_label,
+    ranked_chart,
+    square_chart,
+)
+from deniable.page.single_questions import shares_chart
+from deniable.survey.describe import epsilon_in_words, protocol_table, short_name
+from deniable.survey.plan import Plan
+from deniable.survey.privacy import (
+    BELIEF,
+    BELIEFS,
+    Promise,
+    in_one_sentence,
+    of_question,
+    of_report,
+    of_weakest_question,
+)
+from deniable.survey.schema import Choice, Feature
+from deniable.text.progress import told
+from deniable.text.width import isolated, shortened
+
+# TITLE is the title of a page that was given none.
+TITLE = "Survey report"
+# ASKED is how many questions are listed before the rest of the list is folded.
+ASKED = 12
+# ANSWERS is how many possible answers to a question are listed.
+ANSWERS = 12
+# LISTED is how many results without enough reports are listed.
+LISTED = 15
+# NAMED is how many of the surest pairs stand at the top of the page.
+NAMED = 3
+# MADE_WITH are the packages whose versions the page names.
+MADE_WITH = ("numpy", "scipy", "pyarrow", "matplotlib", "jinja2")
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What the page says of the privacy promise."""
+
+    sentence: str
+    one: Promise  # about the question that is protected least
+    whole: Promise
+    belief: Fraction  # that the text starts from
+    table: Table
+    public: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the page says of pairs of questions."""
+
+    pairs: int
+    sure: int
+    surest: tuple[str, ...]
+    ranked: Chart | None
+    square: Chart | None
+    conditionals: tuple[Chart, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What the page says of results without enough reports."""
+
+    things: int
+    table: Table | None
+    more: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that the template sets in words."""
+
+    title: str
+    n: int
+    level: str
+    besides: str  # what the confidence level leaves to 100
+    plan: Plan
+    epsilon: str
+    asked: Table
+    all_asked: Table | None
+    privacy: Privacy
+    singles: tuple[Chart, ...]
+    left_out: tuple[str, ...]
+    together: Together
+    missing: Missing
+    protocols: Table
+    versions: str
+
+
+def content(counts: Counts, *, title: str | None = None, level: float = 0.95) -> Content:
+    """The content of the page about counts of every pair of features."""
+    _check_pairs(counts)
+    plan = counts.plan
+    found = survey_findings(counts, level=level)
+    asked = _asked(plan)
+    privacy = _privacy(plan)
+    protected = len(privacy.public) < len(plan.schema)
+    return Content(
+        title=(title or TITLE).encode("utf-8", "replace").decode(),  # a shell may hand over broken letters
+        n=counts.n,
+        level=level_in_words(found.level),
+        besides=f"{100 * (1 - found.level):.3g}",
+        plan=plan,
+        epsilon=epsilon_in_words(plan.epsilon) if protected else "none: nothing is protected",
+        asked=replace(asked, rows=asked.rows[:ASKED]),
+        all_asked=asked if len(asked.rows) > ASKED else None,
+        privacy=privacy,
+        singles=_singles(found),
+        left_out=found.left_out,
+        together=_together(plan, found),
+        missing=_missing(found),
+        protocols=_protocols(plan),
+        versions=_versions(),
+    )
+
+
+def _check_pairs(counts: Counts) -> None:
+    """Refuse what is not counts of every pair of features of at least one report."""
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"a report is made of counts, as dn.count or Counts.load give them; found {counts!r}")
+    if not counts.n:
+        raise EstimateError("there are no reports to make a page of")
+    if counts.moments is not None:
+        return
+    names = counts.plan.schema.names
+    for pair in combinations(names, 2) if len(names) > 1 else [names]:
+        try:
+            counts.array(*pair)
+        except CountError as error:
+            raise CountError(
+                f"a report needs every pair of features, as `deniable count --order 2` gives: {error}"
+            ) from None
+
+
+# -- questions and privacy ---------------------------------------------------------------------------------------------
+
+
+def _asked(plan: Plan) -> Table:
+    """The questions with their possible answers, and whether they are protected."""
+    rows = tuple(
+        (question, _possible_answers(features), "yes" if of_question(plan, question) else "NOT PROTECTED")
+        for question, features in plan.schema.questions.items()
+    )
+    caption = "The questions, their possible answers, and whether answers are protected"
+    return Table(caption, ("question", "answers", "protected"), rows, words=3)
+
+
+def _possible_answers(features: Sequence[Feature]) -> str:
+    """The possible answers to a question; of many, the first."""
+    first = features[0]
+    if isinstance(first, Choice):
+        return _some(first.values)
+    return f"any of: {_some([short_name(feature) for feature in features])}" if first.question else "yes or no"
+
+
+def _some(answers: Sequence[str]) -> str:
+    more = f", … ({len(answers):,} in all)" if len(answers) > ANSWERS else ""
+    return ", ".join(map(isolated, answers[:ANSWERS])) + more
+
+
+def _privacy(plan: Plan) -> Privacy:
+    return Privacy(
+        sentence=in_one_sentence(plan),
+        one=of_weakest_question(plan) or Promise(Fraction(1)),
+        whole=of_report(plan),
+        belief=BELIEF,
+        table=_promise_table(plan),
+        public=plan.public,
+    )
+
+
+def _promise_table(plan: Plan) -> Table:
+    """What beliefs can become, by one answer or by all; questions with the same promise share a row."""
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for question in plan.schema.questions:
+        if promise := of_question(plan, question):
+            kinds.setdefault(_beliefs(promise), []).append(question)
+    rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
+    rows.append(("the whole report", *_beliefs(of_report(plan))))
+    head = ("who sees", *(f"{belief.numerator} in {belief.denominator}" for belief in BELIEFS))
+    caption = "Somebody who beforehand believed in an answer this much can afterwards believe in it at most"
+    return Table(caption, head, tuple(rows))
+
+
+def _beliefs(promise: Promise) -> tuple[str, ...]:
+    return tuple(promise.at_most(belief) for belief in BELIEFS)
+
+
+def _which(names: Sequence[str], kinds: int) -> str:
+    """Questions with the same promise, in words."""
+    if kinds == 1 and len(names) > 1:
+        return "any one question"
+    named = ", ".join(isolated(shortened(name, 40)) for name in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{named}{more}{', each' if len(names) > 1 else ''}"
+
+
+def _protocols(plan: Plan) -> Table:
+    head, rows = protocol_table(plan)
+    return Table("How each answer was randomized", head, tuple(rows), words=3)
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+
+def _singles(found: Findings) -> tuple[Chart, ...]:
+    """A chart for each group of shares."""
+    numbered = told(enumerate(found.shares, start=1), lambda one: f"drawing {one[0]} of {len(found.shares)} charts")
+    return tuple(shares_chart(f"single-{k}", shares, found.level) for k, shares in numbered)
+
+
+def _together(plan: Plan, found: Findings) -> Together:
+    """Charts of the pairs, and the surest of them in words."""
+    tested, sure = found.pairs.tested, found.pairs.sure
+    return Together(
+        pairs=len(tested),
+        sure=len(sure),
+        surest=tuple(map(in_words, sure[:NAMED])),
+        ranked=ranked_chart(tested),
+        square=square_chart(plan.schema, tested),
+        conditionals=tuple(
+            conditional_chart(f"given-{k}", one, found.level) for k, one in enumerate(found.conditionals, start=1)
+        ),
+        notes=tuple(
+            f"{name} has so many answers that it is not paired with other questions here." for name in found.pairs.wide
+        ),
+    )
+
+
+def _missing(found: Findings) -> Missing:
+    """The results without enough reports: those that would take the fewest in a table, and how many more there are."""
+    listed, others = found.unanswered[:LISTED], found.unanswered[LISTED:]
+    untried = found.pairs.untried
+    table = Table(
+        "What could not be answered, and how many reports in all it would take",
+        ("question", "missing", "reports"),
+        tuple((_thing(one), _lacking(one), str(one.needed)) for one in listed),
+        words=2,
+    )
+    return Missing(len(found.unanswered) + untried, table if listed else None, _more(others, untried))
+
+
+def _thing(one: Unanswered) -> str:
+    """What a result without enough reports is about."""
+    match one.kind:
+        case Kind.PAIR:
+            return pair_label(*one.names)
+        case Kind.CONDITIONAL:
+            return conditional_heading(*one.names)
+    return one.names[0]
+
+
+def _lacking(one: Unanswered) -> str:
+    """What of a result lacks reports."""
+    match one.kind:
+        case Kind.ANSWERS:
+            return f"{one.missing} of {one.asked} answers" if one.missing < one.asked else "all answers"
+        case Kind.YES:
+            return "share of yes"
+        case Kind.PAIR:
+            return "whether and how they go together"
+        case Kind.CONDITIONAL:
+            return f"{one.missing} of {one.asked} shares"
+
+
+def _more(others: Sequence[Unanswered], untried: int) -> str:
+    """How many more results lack reports, and from how many to how many reports they would take."""
+    if not others:
+        return ""
+    low, high = str(others[0].needed), str(others[-1].needed)
+    needed = low if low == high else f"from {low} to {high}"
+    tried = f", of which {len(others):,} were tried" if untried else ""
+    return f"And {len(others) + untried:,} more{tried}. Reports they would take: {needed}."
+
+
+def _versions() -> str:
+    python = ".".join(map(str, sys.version_info[:3]))
+    named = (f"{name} {version(name)}" for name in MADE_WITH)
+    return ", ".join([f"deniable {deniable.__version__}", f"Python {python}", *named])

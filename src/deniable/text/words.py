@@ -1,0 +1,4 @@
+"""Words that terminal, charts and page must say alike."""
+
+# NOT_ENOUGH stands in place of an interval that would not hold the truth as often as its confidence level says.
+NOT_ENOUGH = "not enough reports"
