@@ -37,7 +37,7 @@ FAILURES = {
     "over its counts": (["--counts", "c.npz", "-o", "c.npz"], "would be written over"),
     "one table alone": (
         ["--counts", "single.npz"],
-        "a report needs every pair of features, as `deniable count --order 2`",
+        "the page needs every pair of features, as `deniable count --order 2`",
     ),
     "nobody": (["--counts", "nobody.npz"], "there are no reports"),
     "level": (["r.parquet", "--level", "95"], "a level of confidence is between 0 and 1"),

@@ -76,7 +76,7 @@ def share(label: str, value: float, half: float) -> Share:
 
 def beliefs(ratio: int, head: list[str]) -> list[str]:
     """What each belief in a table's head can become."""
-    before = [Fraction(*map(int, words.split(" in "))) for words in head[1:]]
+    before = [Fraction(*map(int, words.removeprefix("before: ").split(" in "))) for words in head[1:]]
     assert len(before) == 3
     return [Promise(Fraction(ratio)).at_most(belief) for belief in before]
 

@@ -76,9 +76,9 @@ def test_pairs_and_shares_within_groups_are_what_the_library_says(root: Element,
     sure = [row for row in told if row["fdr"] <= 0.05]
     assert len(root.all("figure")) == 4 + 2 + len(sure)
     stats = {div.all("dt")[0].text: div.all("dd")[0].text for div in root.all("dl")[0].all("div")}
-    assert stats["of 15 pairs go together, by a test with 5 % false discoveries"] == str(len(sure))
+    assert stats["of 15 pairs go together (false discovery rate 5 %)"] == str(len(sure))
     assert stats["reports"] == "20,000"
-    assert stats["things that need more reports"] == "0"
+    assert stats["results need more reports"] == "0"
     assert "Nothing: there were enough reports" in root.text
 
 

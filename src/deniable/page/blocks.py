@@ -50,9 +50,9 @@ class Chart:
     note: str = ""
 
 
-def with_share(share: Share, label: str, shares: Sequence[Share]) -> str:
+def with_share(share: Share, shares: Sequence[Share]) -> str:
     """An answer with its share and interval, with as many digits as the others are shown with."""
-    return f"{isolated(label)}, {in_words(share, digits_for(shares))}"
+    return f"{isolated(share.label)}, {in_words(share, digits_for(shares))}"
 
 
 def row_of(share: Share, label: str, digits: int) -> Row:
@@ -80,9 +80,9 @@ def digits_for(shares: Iterable[Share]) -> int:
     return 1 if half <= 0 else min(max(ceil(-log10(half / 3)), 0), 6)
 
 
-def level_in_words(level: float) -> str:
-    """A confidence level in percent."""
-    return f"{100 * level:.10g} %"
+def percent(rate: float) -> str:
+    """A rate or a confidence level in percent, with the digits it has."""
+    return f"{100 * rate:.10g} %"
 
 
 def _percent(share: float, digits: int) -> str:

@@ -9,10 +9,11 @@ from itertools import combinations
 
 import deniable
 from deniable.analyses.findings import Findings, survey_findings
+from deniable.analyses.pair_findings import SURE
 from deniable.analyses.unanswered import Kind, Unanswered
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
-from deniable.page.blocks import Chart, Table, level_in_words
+from deniable.page.blocks import Chart, Table, percent
 from deniable.page.pairs import (
     conditional_chart,
     conditional_heading,
@@ -22,7 +23,7 @@ from deniable.page.pairs import (
     square_chart,
 )
 from deniable.page.single_questions import shares_chart
-from deniable.survey.describe import epsilon_in_words, protocol_table, short_name
+from deniable.survey.describe import HEAD, epsilon_in_words, protocol_rows, short_name
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import (
     BELIEF,
@@ -36,9 +37,10 @@ from deniable.survey.privacy import (
 from deniable.survey.schema import Choice, Feature
 from deniable.text.progress import told
 from deniable.text.width import isolated, shortened
+from deniable.text.words import NOT_ENOUGH
 
 # TITLE is the title of a page that was given none.
-TITLE = "Survey report"
+TITLE = "Survey results"
 # ASKED is how many questions are listed before the rest of the list is folded.
 ASKED = 12
 # ANSWERS is how many possible answers to a question are listed.
@@ -69,6 +71,7 @@ class Together:
 
     pairs: int
     sure: int
+    rate: str  # the false discovery rate of those that are sure
     surest: tuple[str, ...]
     ranked: Chart | None
     square: Chart | None
@@ -81,6 +84,7 @@ class Missing:
     """What the page says of results without enough reports."""
 
     things: int
+    words: str  # that stand in place of a number
     table: Table | None
     more: str
 
@@ -117,7 +121,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
     return Content(
         title=(title or TITLE).encode("utf-8", "replace").decode(),  # a shell may hand over broken letters
         n=counts.n,
-        level=level_in_words(found.level),
+        level=percent(found.level),
         besides=f"{100 * (1 - found.level):.3g}",
         plan=plan,
         epsilon=epsilon_in_words(plan.epsilon) if protected else "none: nothing is protected",
@@ -136,7 +140,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
 def _check_pairs(counts: Counts) -> None:
     """Refuse what is not counts of every pair of features of at least one report."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"a report is made of counts, as dn.count or Counts.load give them; found {counts!r}")
+        raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {counts!r}")
     if not counts.n:
         raise EstimateError("there are no reports to make a page of")
     if counts.moments is not None:
@@ -147,7 +151,7 @@ def _check_pairs(counts: Counts) -> None:
             counts.array(*pair)
         except CountError as error:
             raise CountError(
-                f"a report needs every pair of features, as `deniable count --order 2` gives: {error}"
+                f"the page needs every pair of features, as `deniable count --order 2` gives: {error}"
             ) from None
 
 
@@ -196,8 +200,8 @@ def _promise_table(plan: Plan) -> Table:
             kinds.setdefault(_beliefs(promise), []).append(question)
     rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
     rows.append(("the whole report", *_beliefs(of_report(plan))))
-    head = ("who sees", *(f"{belief.numerator} in {belief.denominator}" for belief in BELIEFS))
-    caption = "Somebody who beforehand believed in an answer this much can afterwards believe in it at most"
+    head = ("after seeing, at most", *(f"before: {belief.numerator} in {belief.denominator}" for belief in BELIEFS))
+    caption = "Belief in an answer before the report, and at most after it"
     return Table(caption, head, tuple(rows))
 
 
@@ -215,8 +219,9 @@ def _which(names: Sequence[str], kinds: int) -> str:
 
 
 def _protocols(plan: Plan) -> Table:
-    head, rows = protocol_table(plan)
-    return Table("How each answer was randomized", head, tuple(rows), words=3)
+    """The table of protocols, without the column of answers: they stand among the questions."""
+    head, *rows = (line[:1] + line[2:] for line in (HEAD, *protocol_rows(plan)))
+    return Table("How each answer was randomized", head, tuple(rows), words=2)
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------
@@ -234,6 +239,7 @@ def _together(plan: Plan, found: Findings) -> Together:
     return Together(
         pairs=len(tested),
         sure=len(sure),
+        rate=percent(SURE),
         surest=tuple(map(in_words, sure[:NAMED])),
         ranked=ranked_chart(tested),
         square=square_chart(plan.schema, tested),
@@ -256,7 +262,7 @@ def _missing(found: Findings) -> Missing:
         tuple((_thing(one), _lacking(one), str(one.needed)) for one in listed),
         words=2,
     )
-    return Missing(len(found.unanswered) + untried, table if listed else None, _more(others, untried))
+    return Missing(len(found.unanswered) + untried, NOT_ENOUGH, table if listed else None, _more(others, untried))
 
 
 def _thing(one: Unanswered) -> str:

@@ -63,4 +63,4 @@ def check_extra() -> None:
         try:
             __import__(name)
         except ImportError:
-            raise EstimateError(f"a report needs {name}; install it with: pip install 'deniable[report]'") from None
+            raise EstimateError(f"the page needs {name}; install it with: pip install 'deniable[report]'") from None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from deniable.analyses.pair_findings import SURE, Association, Conditional, surest_features
 from deniable.charts import heat_map, interval_chart
 from deniable.charts.interval_chart import Row
-from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, level_in_words, numbers_of, row_of
+from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, numbers_of, percent, row_of
 from deniable.page.single_questions import extremes_in_words
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.width import isolated
@@ -45,7 +45,7 @@ def _ranked_caption(known: Sequence[Association], shown: int) -> str:
     sure = sum(pair.sure for pair in known)
     caption = "None of these pairs can be told from chance."
     if sure:
-        chance = f"about {100 * SURE:.0f} % of such findings, at most, are chance"
+        chance = f"at most about {percent(SURE)} of such findings are chance"
         caption = f"{sure:,} of {len(known):,} pairs go together; {chance}."
     if 0 < sure < shown:
         caption += " Those in grey may be chance."
@@ -103,7 +103,7 @@ def conditional_chart(name: str, found: Conditional, level: float) -> Chart:
     heading, caption = conditional_heading(found.what.name, found.given.name), _conditional_caption(found)
     digits = digits_for(found.shares)
     table = Table(
-        f"{heading}: shares among those with each answer, with {level_in_words(level)} intervals",
+        f"{heading}: shares among those with each answer, with {percent(level)} intervals",
         (f"among {found.given.name}", found.what.name, "share", "from", "to"),
         tuple((share.among, share.label, *numbers_of(share, digits)) for share in found.shares),
         words=2,
@@ -130,9 +130,9 @@ def _conditional_caption(found: Conditional) -> str:
     what, given = isolated(found.what.name), isolated(found.given.name)
     among = f"among those with each answer to {given}."
     if isinstance(found.what, Choice):
-        return f"How the answers to {what} spread, {among}"
+        return f"How the answers to {what} are distributed {among}"
     named = [replace(share, label=share.among) for share in found.shares]
-    return f"How many say yes to {what}, {among} {extremes_in_words(named)}"
+    return f"How many say yes to {what} {among} {extremes_in_words(named)}"
 
 
 def conditional_heading(what: str, given: str) -> str:

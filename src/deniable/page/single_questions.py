@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from deniable.analyses.share_findings import Group, Share, Shares, highest_and_lowest, most_common
 from deniable.charts import interval_chart
-from deniable.page.blocks import SEE_TABLE, Chart, Table, digits_for, level_in_words, numbers_of, row_of, with_share
+from deniable.page.blocks import SEE_TABLE, Chart, Table, digits_for, numbers_of, percent, row_of, with_share
 from deniable.survey.schema import Flag
 from deniable.text.width import isolated
+from deniable.text.words import NOT_ENOUGH
 
 
 def shares_chart(name: str, found: Shares, level: float) -> Chart:
@@ -16,7 +17,7 @@ def shares_chart(name: str, found: Shares, level: float) -> Chart:
     rows = [row_of(share, share.label, digits) for share in found.shares]
     svg = interval_chart.draw(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
     table = Table(
-        f"{heading}: shares of the population with {level_in_words(level)} intervals",
+        f"{heading}: shares of the population with {percent(level)} intervals",
         ("yes to" if _is_flags(found.group) else "answer", "share", "from", "to"),
         tuple((share.label, *numbers_of(share, digits)) for share in found.shares),
     )
@@ -54,9 +55,9 @@ def most_common_in_words(shares: Sequence[Share]) -> str:
     found = most_common(shares)
     if found is None:
         if not known:
-            return "None of the answers has enough reports."
-        return f"{len(shares) - known} of {len(shares)} answers have not enough reports."
-    said = with_share(found.first, found.first.label, shares)
+            return f"There are {NOT_ENOUGH} for any of the answers."
+        return f"There are {NOT_ENOUGH} for {len(shares) - known} of {len(shares)} answers."
+    said = with_share(found.first, shares)
     if found.apart:
         return f"Most common: {said}."
     return f"Most common as far as can be told: {said}; its interval overlaps that of {isolated(found.second.label)}."
@@ -66,8 +67,8 @@ def extremes_in_words(shares: Sequence[Share]) -> str:
     """The highest and the lowest share, of those with enough reports."""
     found = highest_and_lowest(shares)
     if found is None:
-        return "None of them has enough reports."
-    highest, lowest = (with_share(share, share.label, shares) for share in found)
+        return f"There are {NOT_ENOUGH} for any of them."
+    highest, lowest = (with_share(share, shares) for share in found)
     if sum(share.enough for share in shares) > 1:
         return f"Highest: {highest}; lowest: {lowest}."
     return f"Only one has enough reports: {highest}." if len(shares) > 1 else f"{highest}."

@@ -11,8 +11,8 @@ from deniable.text.tables import ALARM, DIM, aligned, paint
 HEAD = ("feature", "answers", "protocol", "epsilon", "sent if true", "sent if not")
 
 
-def protocol_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows of the table of protocols: how each answer is randomized, in words and percentages."""
+def protocol_rows(plan: Plan) -> list[tuple[str, ...]]:
+    """The table of protocols below HEAD: how the answers to each feature are randomized, in words and percentages."""
     rows: list[tuple[str, ...]] = []
     for feature, protocol in plan:
         answers = "true/false" if isinstance(feature, Flag) else f"one of {feature.levels}"
@@ -21,13 +21,12 @@ def protocol_table(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         else:
             shown = (epsilon_in_words(protocol.epsilon), f"{protocol.q:.2%}", f"{protocol.p:.2%}")
             rows.append((feature.name, answers, protocol.name, *shown))
-    return HEAD, rows
+    return rows
 
 
 def describe(plan: Plan, *, colour: bool = False) -> str:
     """The plan as a small table that a privacy officer can read, with its total epsilon and its fingerprint."""
-    head, rows = protocol_table(plan)
-    lines = aligned(head, rows, numbers=(3, 4, 5), rule=True, colour=colour)
+    lines = aligned(HEAD, protocol_rows(plan), numbers=(3, 4, 5), rule=True, colour=colour)
     public = plan.public
     if len(public) < len(plan.schema):
         lines += [
