@@ -100,7 +100,7 @@ def draw(rows: Sequence[Row], *, name: str, title: str, about: str, percent: boo
     `name` begins the identifiers of the SVG element, `title` and `about` are read to those who do not see it, and
     `percent` shows the axis in percent.
     """
-    left = min(max([LABELS[0], *(LETTER * row.width + 10 for row in rows if not row.heading)]), LABELS[1])
+    left = _label_room(rows)
     right = WIDTH - 12 - NUMBERS[1] * _letters(rows)
     labels = [row.lines(int((left - 10) / LETTER)) for row in rows]
     heights = [LINE * len(lines) + (11 if row.heading else 9) for row, lines in zip(rows, labels, strict=True)]
@@ -110,11 +110,7 @@ def draw(rows: Sequence[Row], *, name: str, title: str, about: str, percent: boo
         _ticks(axis, scale, top, percent=percent)
         for row, lines, middle in zip(rows, labels, _middles(heights, top + 24), strict=True):
             _label(axis, left - 10, middle, lines, heading=row.heading)
-            if row.enough:
-                _interval(axis, scale, middle, row)
-            if row.numbers:
-                colour = INK if row.enough and not row.faint else SOFT
-                text(axis, right + 10, middle, row.numbers, colour, "left", size=NUMBERS[0])
+            _line(axis, scale, middle, row)
         return svg(drawn, name=name, title=title, about=about)
 
 
@@ -136,6 +132,11 @@ def _step(rough: float) -> float:
     """The least round number that is not below this one."""
     unit = 10.0 ** floor(log10(rough))
     return unit * next(nice for nice in ROUND if unit * nice >= rough * (1 - 1e-9))
+
+
+def _label_room(rows: Sequence[Row]) -> float:
+    """Room for the labels, between the least and the most that they may take."""
+    return min(max([LABELS[0], *(LETTER * row.width + 10 for row in rows if not row.heading)]), LABELS[1])
 
 
 def _letters(rows: Sequence[Row]) -> int:
@@ -169,6 +170,15 @@ def _label(axis: Any, right: float, y: float, lines: Sequence[str], *, heading: 
         return
     for k, line in enumerate(lines):
         text(axis, right, y + LINE * ((len(lines) - 1) / 2 - k), line, INK, "right")
+
+
+def _line(axis: Any, scale: Scale, y: float, row: Row) -> None:
+    """Draw the interval of a line, if there is one, and write its numbers."""
+    if row.enough:
+        _interval(axis, scale, y, row)
+    if row.numbers:
+        colour = INK if row.enough and not row.faint else SOFT
+        text(axis, scale.right + 10, y, row.numbers, colour, "left", size=NUMBERS[0])
 
 
 def _interval(axis: Any, scale: Scale, y: float, row: Row) -> None:

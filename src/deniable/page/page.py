@@ -31,11 +31,12 @@ def write_page(counts: Counts, path: str | Path, *, title: str | None = None, le
 
     Examples
     --------
+    >>> import tempfile
     >>> import deniable as dn
-    >>> from deniable.page import write_page
     >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")]), epsilon=4.0)
     >>> reports = dn.randomize({"smoker": [True, False] * 200, "drinker": [True] * 400}, plan)
-    >>> write_page(dn.count(reports, order=2), "survey.html", title="Smoking and drinking")  # doctest: +SKIP
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(dn.count(reports, order=2), f"{folder}/survey.html", title="Smoking and drinking")
     """
     check_target(path)
     text = page(counts, title=title, level=level)

@@ -60,24 +60,27 @@ def square_chart(schema: Schema, pairs: Sequence[Association]) -> Chart | None:
         return None
     chosen = set(surest_features(pairs, SQUARE))
     names = [name for name in schema.names if name in chosen]
-    by_names = {pair.names: pair for pair in pairs}
+    shown = [pair for pair in pairs if chosen.issuperset(pair.names)]
+    by_names = {pair.names: pair for pair in shown}
     effects = [[_depth(by_names[left, right]) for left in names[:i]] for i, right in enumerate(names)]
-    caption = (
-        "The deeper the colour, the more strongly two questions go together; pale where that may be chance. Columns "
-        "have the numbers of the rows."
-    )
-    if any(effect is not None and effect < 0 for row in effects for effect in row):
-        caption += " Orange: a yes to one goes with a no to the other."
     note = ""
-    if len(names) * (len(names) - 1) // 2 < len(pairs):
+    if len(shown) < len(pairs):
         note = (
             f"The {len(names)} questions with the surest associations; for all {len(pairs):,} pairs: "
             "deniable associations counts.npz --top 0"
         )
-    heading = "Every pair of questions"
+    heading, caption = "Every pair of questions", _square_caption(shown)
     svg = heat_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
-    shown = [pair for pair in pairs if chosen.issuperset(pair.names)]
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
+
+
+def _square_caption(shown: Sequence[Association]) -> str:
+    caption = (
+        "The deeper the colour, the more strongly two questions go together; pale where that may be chance. Columns "
+        "have the numbers of the rows."
+    )
+    negative = any(pair.sure and pair.effect < 0 for pair in shown)
+    return caption + (" Orange: a yes to one goes with a no to the other." if negative else "")
 
 
 def _depth(pair: Association) -> float | None:

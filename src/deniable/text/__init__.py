@@ -1,1 +1,1 @@
-"""Text as people see it: its width, tables in a terminal, and progress of long work."""
+"""Text as people see it: display width, tables for a terminal, progress of long work, and words said in many places."""

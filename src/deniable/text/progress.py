@@ -1,4 +1,4 @@
-"""Saying how far long work has come: on stderr, and only when that is a terminal."""
+"""Progress of long work: a line on standard error that is rewritten, only if that is a terminal."""
 
 import sys
 import time
@@ -10,11 +10,12 @@ from deniable.text.tables import is_terminal
 Part = TypeVar("Part", bound=Sized)
 Item = TypeVar("Item")
 
-EVERY = 0.2  # seconds
+# EVERY is the time between two updates of the line, in seconds.
+EVERY = 0.2
 
 
 def watched(parts: Iterable[Part], what: str, total: int | None = None) -> Iterator[Part]:
-    """Pass parts on, telling how many rows of them have gone by, how fast, and how long the rest will take."""
+    """Pass parts on and show progress: how many rows have gone by, how fast, and how long the rest will take."""
     if not is_terminal(sys.stderr):
         yield from parts
         return
@@ -30,7 +31,7 @@ def watched(parts: Iterable[Part], what: str, total: int | None = None) -> Itera
 
 
 def told(items: Iterable[Item], line: Callable[[Item], str]) -> Iterator[Item]:
-    """Pass items on, telling of the latest one in a line that is wiped at the end."""
+    """Pass items on and show a line about the latest one, which is wiped at the end."""
     if not is_terminal(sys.stderr):
         yield from items
         return
@@ -46,6 +47,7 @@ def told(items: Iterable[Item], line: Callable[[Item], str]) -> Iterator[Item]:
 
 
 def _line(what: str, rows: int, seconds: float, total: int | None) -> str:
+    """Rows so far, rows per second, and the seconds left if the total is known."""
     speed = rows / max(seconds, 1e-9)
     line = f"{rows:,} {what}, {speed:,.0f} per second"
     return line if total is None else f"{line}, {max(total - rows, 0) / max(speed, 1e-9):,.0f} s left"

@@ -1,14 +1,17 @@
-"""Text as it is shown: how wide it is, where it breaks, and how it keeps to itself."""
+"""Display width of text, line breaking, and isolation of right-to-left text."""
 
 import unicodedata
 
-UNSEEN = ("Mn", "Me", "Cf")  # categories of marks over other letters, and of what only steers the text
-ORDINARY = ("", "L", "EN", "ES", "ET", "CS", "NSM", "BN", "B", "S", "WS", "ON")  # what does not turn its surroundings
+# UNSEEN are the Unicode categories of characters without width: combining marks and invisible controls.
+UNSEEN = ("Mn", "Me", "Cf")
+# ORDINARY are the bidirectional classes of characters that do not change the direction of the text around them.
+ORDINARY = ("", "L", "EN", "ES", "ET", "CS", "NSM", "BN", "B", "S", "WS", "ON")
+# ISOLATES are the controls that open and close a bidirectional isolate.
 ISOLATES = "\u2066\u2067\u2068\u2069"
 
 
 def width(text: str) -> int:
-    """How many columns of a terminal it takes: wide letters of East Asia and pictures count twice, marks not at all."""
+    """Display width in columns of a terminal: wide East Asian letters and emoji take two, combining marks none."""
     if text.isascii():
         return len(text)
     return sum(
@@ -18,17 +21,17 @@ def width(text: str) -> int:
 
 
 def left(text: str, columns: int) -> str:
-    """Text at the left of so many columns."""
+    """Text padded with spaces at its right to a display width."""
     return text + " " * (columns - width(text))
 
 
 def right(text: str, columns: int) -> str:
-    """Text at the right of so many columns."""
+    """Text padded with spaces at its left to a display width."""
     return " " * (columns - width(text)) + text
 
 
 def shortened(text: str, most: int) -> str:
-    """Text that is no wider, its end left out if need be."""
+    """Text cut to a display width of `most`, with an ellipsis in place of what is left out."""
     if width(text) <= most:
         return text
     kept = next(k for k in range(len(text), -1, -1) if width(text[:k]) < most or k == 0)
@@ -36,7 +39,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def wrapped(text: str, most: int) -> list[str]:
-    """Text in one or two lines, broken between words if it can be."""
+    """Text in one or two lines of at most this display width, broken between words if possible."""
     if width(text) <= most:
         return [text]
     fits = max(k for k in range(len(text) + 1) if width(text[:k]) <= most)
@@ -46,12 +49,12 @@ def wrapped(text: str, most: int) -> list[str]:
 
 
 def isolated(text: str) -> str:
-    """Text that goes from right to left, or says so, closed in itself: else it would turn the numbers beside it."""
+    """Text in a bidirectional isolate if it is written right to left: else it would reorder the numbers beside it."""
     if text.isascii() or all(unicodedata.bidirectional(letter) in ORDINARY for letter in text):
         return text
     return f"\u2068{''.join(letter for letter in text if letter not in ISOLATES)}\u2069"
 
 
 def printable(text: str) -> str:
-    """Text without the two characters that a schema lets pass and XML does not."""
+    """Text with the two characters that a schema allows and XML does not replaced by the replacement character."""
     return text.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
