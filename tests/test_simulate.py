@@ -128,3 +128,12 @@ def test_what_cannot_be_simulated_is_told() -> None:
     )
     with pytest.raises(dn.AnswerError, match="'b' is hashed"):
         dn.simulate.counts(of, hashed, rng, n=3)
+
+
+def test_reports_of_given_people_are_theirs() -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])])
+    plan = dn.Plan(schema, {"a": dn.Public(), "b": dn.Public()})
+    people = np.array([[1, 0, 2], [3, 4, 0]])
+    reports = dn.simulate.reports_of(people, plan, np.random.default_rng(1))
+    counts = dn.count(reports, ["a", "b"]).array("a", "b")
+    assert counts.tolist() == [[10, 4, 4, 2], [7, 3, 4, 0]]

@@ -78,9 +78,24 @@ def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
     """n respondents drawn from a truth, each answer randomized by itself."""
     _check_plan(of, plan)
     _check_rng(rng)
-    kinds = np.repeat(np.arange(of.shares.size), of.people(n, rng).reshape(-1))
+    kinds = _kinds(of.people(n, rng))
     rng.shuffle(kinds)
-    codes = np.unravel_index(kinds, of.shares.shape)
+    return _randomized(kinds, of.shares.shape, plan, rng)
+
+
+def reports_of(people: Counted, plan: Plan, rng: np.random.Generator) -> Reports:
+    """Reports of given numbers of each kind of respondent, kind by kind, each answer randomized by itself."""
+    return _randomized(_kinds(people), people.shape, plan, rng)
+
+
+def _kinds(people: Counted) -> Counted:
+    """The kind of each respondent: its place in the flat table of all combinations of answers."""
+    return np.repeat(np.arange(people.size), people.reshape(-1))
+
+
+def _randomized(kinds: Counted, shape: tuple[int, ...], plan: Plan, rng: np.random.Generator) -> Reports:
+    """Reports of respondents of these kinds."""
+    codes = np.unravel_index(kinds, shape)
     return randomize_codes([np.asarray(code) for code in codes], plan, seeded(rng))
 
 

@@ -18,7 +18,7 @@ from deniable.inference.intervals import limits
 from deniable.inference.one_column import OneColumn
 from deniable.inference.tensors import answer_rows, invert
 from deniable.simulate import shown_patterns
-from deniable.validation.interval_coverage import shares_for as loosely
+from deniable.validation.coverage_survey import shares_for as loosely
 
 LEVEL = 0.95
 SURVEYS = 8_000  # of each setting at a time

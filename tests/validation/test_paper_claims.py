@@ -40,10 +40,12 @@ def test_claims_hold_as_measured_and_wrong_ones_do_not(monkeypatch: pytest.Monke
     ]
     monkeypatch.setattr(paper_claims, "KINDS", ((8, (0.3, 0.6)),))  # of one kind it does hold
     monkeypatch.setattr(paper_claims, "hypergeometric", lambda n, x, y: (x * y / n, x * y * (n - x) * (n - y) / n**3))
-    law = paper_figures.exact_law
+    law = paper_figures.exact_distribution
     monkeypatch.setattr(
-        paper_figures, "exact_law", lambda one, columns: (np.roll(law(one, columns)[0], 1), law(one, columns)[1])
+        paper_figures,
+        "exact_distribution",
+        lambda one, columns: (np.roll(law(one, columns)[0], 1), law(one, columns)[1]),
     )
     wrong = [claim.says for claim in paper_claims.claims(found, many) if not claim.holds]
     assert any("is hypergeometric" in says for says in wrong)
-    assert any("exact law" in says for says in wrong)
+    assert any("exact distribution" in says for says in wrong)

@@ -42,16 +42,16 @@ def test_wrong_formulas_are_outside_of_it(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_law_that_is_elsewhere_is_outside_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    many, right = paper_figures.surveys(200, RUNS, np.random.default_rng(1)), paper_figures.exact_law
-    monkeypatch.setattr(paper_figures, "exact_law", lambda *of: (right(*of)[0], right(*of)[1] + 3))
+    many, right = paper_figures.surveys(200, RUNS, np.random.default_rng(1)), paper_figures.exact_distribution
+    monkeypatch.setattr(paper_figures, "exact_distribution", lambda *of: (right(*of)[0], right(*of)[1] + 3))
     wrong = [point for point in paper_figures.points(many) if point.what.startswith("1 - mean") and abs(point.z) > 5]
     assert wrong
 
 
-def test_the_exact_law_of_a_count_is_that_of_its_simulation() -> None:
+def test_the_exact_distribution_of_a_count_is_that_of_its_simulation() -> None:
     many = paper_figures.surveys(50, 20_000, np.random.default_rng(1))
     for columns in paper_figures.SETS:
-        law, first = paper_figures.exact_law(many, columns)
+        law, first = paper_figures.exact_distribution(many, columns)
         assert law.sum() == pytest.approx(1)
         counts = many.counts[:, paper_figures.place(columns)].astype(int)
         seen = np.bincount(counts - first, minlength=len(law))[: len(law)] / len(counts)

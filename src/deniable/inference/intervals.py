@@ -20,6 +20,8 @@ from deniable.errors import EstimateError
 from deniable.inference.axis import Array
 from deniable.inference.cumulants import Cumulants
 
+# A standard normal number is further from zero than this one time in a thousand.
+ONE_IN_A_THOUSAND = 3.29
 SKEWNESS = 0.13  # most |gamma|, if all answers were independent and equally common
 LEANING = 0.13  # most |rho|
 WOBBLE = 0.18  # most tau

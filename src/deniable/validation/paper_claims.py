@@ -1,32 +1,35 @@
-"""What the paper says in words about its own method (section 4), each with a number.
+"""The claims that the paper makes in words about its method (section 4), each checked by a number.
 
 Two evidence columns of rows of one kind are N independent pairs of bits, shown with probabilities p_i and p_j. Given
 their counts, the count of both is hypergeometric; the normal approximation has another mean and variance. With rows of
-several kinds the conditional law is no longer hypergeometric: it is worked out here by brute force.
+several kinds the conditional distribution is no longer hypergeometric: it is worked out here by brute force.
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from deniable.estimates.respondents import Group
-from deniable.files import replacing
 from deniable.inference.axis import Array, Axis
 from deniable.validation import paper_figures
+from deniable.validation.figure_files import save, write_csv
 
-N = 100  # respondents of the conditional laws
-RATES = (0.45, 0.31)  # how likely the two columns are shown
-KINDS = ((4, (0.8, 0.8)), (4, (0.1, 0.1)))  # mixed rows: so many with these two probabilities
+# N is the number of respondents of the conditional distributions.
+N = 100
+# RATES are the probabilities that the two columns are shown.
+RATES = (0.45, 0.31)
+# KINDS are two kinds of rows: how many there are of each, with the probabilities of the two columns.
+KINDS = ((4, (0.8, 0.8)), (4, (0.1, 0.1)))
 SETS = paper_figures.SETS
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, what was found, and whether it holds here."""
+    """A claim of the paper, what was found, and whether the claim holds."""
 
     says: str
     found: str
@@ -36,7 +39,7 @@ class Claim:
         return f"  {'holds' if self.holds else 'DOES NOT HOLD':14} {self.says}\n{'':17}{self.found}"
 
 
-# -- conditional laws -------------------------------------------------------------------------------------------------
+# -- conditional distributions -----------------------------------------------------------------------------------------
 
 
 def hypergeometric(n: int, x: int, y: int) -> tuple[float, float]:
@@ -45,13 +48,16 @@ def hypergeometric(n: int, x: int, y: int) -> tuple[float, float]:
 
 
 def normal(n: int, x: float, y: float, rates: tuple[float, float] = RATES) -> tuple[float, float]:
-    """The same by the normal approximation."""
+    """Mean and variance of the count of both, given the counts x and y, by the normal approximation."""
     p, q = rates
     return x * q + y * p - n * p * q, n * p * q * (1 - p) * (1 - q)
 
 
 def conditional(kinds: Sequence[tuple[int, tuple[float, float]]], x: int, y: int) -> tuple[float, float]:
-    """The same by brute force, for rows of several kinds: the law of (first, second, both), summed kind by kind."""
+    """Mean and variance of the count of both, given the counts x and y, of rows of several kinds, by brute force.
+
+    The joint distribution of (first, second, both) is convolved row by row.
+    """
     total = sum(rows for rows, _ in kinds)
     law = np.zeros((total + 1,) * 3)
     law[0, 0, 0] = 1
@@ -72,14 +78,14 @@ def conditional(kinds: Sequence[tuple[int, tuple[float, float]]], x: int, y: int
 
 
 def claims(found: Sequence[paper_figures.Point], many: Sequence[paper_figures.Surveys]) -> Iterator[Claim]:
-    """Those of section 4, for the points of the figures and the surveys they were made from."""
+    """The claims of section 4, for the points of the figures and the surveys they were made from."""
     yield _small_errors(found)
     yield _variance_estimator(many)
     yield _one_kind()
     yield _mixed_kinds()
     yield _far_constraints()
     yield _truncation(many)
-    yield _exact_law(many)
+    yield _exact_distribution(many)
 
 
 def _small_errors(found: Sequence[paper_figures.Point]) -> Claim:
@@ -94,8 +100,8 @@ def _small_errors(found: Sequence[paper_figures.Point]) -> Claim:
     )
 
 
-def wobble(found: paper_figures.Surveys, columns: paper_figures.Set) -> float:
-    """The standard deviation of an estimate's own variance estimate, over the variance."""
+def variation_of_variance(found: paper_figures.Surveys, columns: paper_figures.Set) -> float:
+    """The coefficient of variation of an estimate's variance estimate, in closed form."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in paper_figures.plan().protocols)
     rows = [np.eye(2)[int(k in columns)][None] for k in range(paper_figures.FLAGS)]
     at = Group(found.n, axes, paper_figures.truth_tensor(found)).cumulants(rows, population=False)
@@ -103,7 +109,10 @@ def wobble(found: paper_figures.Surveys, columns: paper_figures.Set) -> float:
 
 
 def _variance_estimator(many: Sequence[paper_figures.Surveys]) -> Claim:
-    largest = {columns: max((one.n for one in many if wobble(one, columns) > 0.05), default=0) for columns in SETS}
+    largest = {
+        columns: max((one.n for one in many if variation_of_variance(one, columns) > 0.05), default=0)
+        for columns in SETS
+    }
     told = ", ".join(f"{paper_figures.named(columns)} up to N = {n:,}" if n else f"{paper_figures.named(columns)} never"
                      for columns, n in largest.items())  # fmt: skip
     rare = SETS[-1]
@@ -139,7 +148,10 @@ def _mixed_kinds() -> Claim:
 
 
 def far(steps: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)) -> list[tuple[float, float, float]]:
-    """Counts of both columns so many standard deviations above their means: errors of the normal mean and variance."""
+    """Errors of the normal approximation where both counts are so many standard deviations above their means.
+
+    A row has the number of standard deviations, the error of the mean and the relative error of the variance.
+    """
     rows = []
     for step in steps:
         x, y = (round(N * p + step * sqrt(N * p * (1 - p))) for p in RATES)
@@ -159,7 +171,7 @@ def _far_constraints() -> Claim:
 
 
 def truncation(one: paper_figures.Surveys, columns: paper_figures.Set) -> tuple[float, float]:
-    """Root mean square error of the estimate cut to what can be, and of that rounded too, over that of the estimate."""
+    """Root mean square errors of the truncated estimate, and of that rounded too, over that of the estimate itself."""
     at = paper_figures.place(columns)
     estimates, true = one.estimates[:, at], one.truth[at]
     cut = np.clip(estimates, 0, one.n)
@@ -179,63 +191,75 @@ def _truncation(many: Sequence[paper_figures.Surveys]) -> Claim:
     )
 
 
-def _exact_law(many: Sequence[paper_figures.Surveys]) -> Claim:
-    from scipy.special import chdtrc
-
-    least, tests = 1.0, 0
-    for one in many:
-        for columns in SETS:
-            law, first = paper_figures.exact_law(one, columns)
-            counts = one.counts[:, paper_figures.place(columns)].astype(np.int64) - first
-            expected = law * len(counts)
-            kept = expected >= 5
-            if kept.sum() < 2:
-                continue
-            seen = np.bincount(counts[(counts >= 0) & (counts < len(law))], minlength=len(law))
-            both = [np.append(values[kept], values[~kept].sum()) for values in (seen, expected)]
-            both[0][-1] += len(counts) - seen.sum()
-            statistic = ((both[0] - both[1]) ** 2 / np.maximum(both[1], 1e-9))[both[1] > 1e-6].sum()
-            least, tests = min(least, float(chdtrc(kept.sum() - (both[1][-1] <= 1e-6), statistic))), tests + 1
+def _exact_distribution(many: Sequence[paper_figures.Surveys]) -> Claim:
+    tests = [p for one in many for columns in SETS if (p := _chi_square(one, columns)) is not None]
+    least = min(tests, default=1.0)
     return Claim(
-        "the exact law of a single count is a sum of binomials (lemma theo-co-occ-formula)",
-        f"{tests} tests against simulations: the least p-value is {least:.2g}, for all {min(1.0, least * tests):.2g}",
-        least * tests > 0.001,
+        "the exact distribution of a single count is a sum of binomials (lemma theo-co-occ-formula)",
+        f"{len(tests)} tests against simulations: the least p-value is {least:.2g}, for all "
+        f"{min(1.0, least * len(tests)):.2g}",
+        least * len(tests) > 0.001,
     )
 
 
+def _chi_square(one: paper_figures.Surveys, columns: paper_figures.Set) -> float | None:
+    """The p-value of a chi-square test of simulated counts against their exact distribution.
+
+    Values that are expected fewer than five times are one class; None if there is nothing else.
+    """
+    from scipy.special import chdtrc
+
+    exact, first = paper_figures.exact_distribution(one, columns)
+    counts = one.counts[:, paper_figures.place(columns)].astype(np.int64) - first
+    expected = exact * len(counts)
+    kept = expected >= 5
+    if kept.sum() < 2:
+        return None
+    seen = np.bincount(counts[(counts >= 0) & (counts < len(exact))], minlength=len(exact))
+    both = [np.append(values[kept], values[~kept].sum()) for values in (seen, expected)]
+    both[0][-1] += len(counts) - seen.sum()
+    statistic = ((both[0] - both[1]) ** 2 / np.maximum(both[1], 1e-9))[both[1] > 1e-6].sum()
+    return float(chdtrc(kept.sum() - (both[1][-1] <= 1e-6), statistic))
+
+
+Moments = Sequence[tuple[float, float]]  # mean and variance
+
+
 def draw(folder: Path) -> None:
-    """Figure 4, and its numbers: conditional laws, exact and normal, as the constraint moves away from the centre."""
+    """Draw figure 4, and its numbers: conditional distributions, exact and normal, near the centre and far from it."""
     import matplotlib.pyplot as plt
 
-    x = np.arange(round(N * RATES[0] - 25), round(N * RATES[0] + 25))
+    x = range(round(N * RATES[0] - 25), round(N * RATES[0] + 25))
     y = round(N * RATES[1] + 3 * sqrt(N * RATES[1] * (1 - RATES[1])))  # far from its centre
-    exact, near = (np.array([of(N, int(k), y) for k in x]) for of in (hypergeometric, normal))
+    exact, near = ([of(N, k, y) for k in x] for of in (hypergeometric, normal))
     n = sum(rows for rows, _ in KINDS)
-    places = np.arange(1, n)
-    mixed = [conditional(KINDS, int(k), int(k)) for k in places]
-    wanted = [hypergeometric(n, int(k), int(k)) for k in places]
-    with replacing(folder / "figure-4.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["rows", "N", "x", "y", "mean", "variance", "compared with", "its mean", "its variance"])
-        writer.writerows(
-            ["one kind", N, k, y, *one, "normal", *two] for k, one, two in zip(x, exact, near, strict=True)
-        )
-        of_two = zip(places, mixed, wanted, strict=True)
-        writer.writerows(["two kinds", n, k, k, *one, "hypergeometric", *two] for k, one, two in of_two)
+    places = range(1, n)
+    mixed, wanted = [conditional(KINDS, k, k) for k in places], [hypergeometric(n, k, k) for k in places]
+    head = ["rows", "N", "x", "y", "mean", "variance", "compared with", "its mean", "its variance"]
+    one_kind = [("one kind", N, k, y, *a, "normal", *b) for k, a, b in zip(x, exact, near, strict=True)]
+    two_kinds = [
+        ("two kinds", n, k, k, *a, "hypergeometric", *b) for k, a, b in zip(places, mixed, wanted, strict=True)
+    ]
+    write_csv(folder / "figure-4.csv", head, [*one_kind, *two_kinds])
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-    for axis, place, what in ((left, 0, "mean"), (middle, 1, "variance")):
-        axis.plot(x, exact[:, place], "k-", label="hypergeometric (exact)")
-        axis.plot(x, near[:, place], "k--", label="normal")
-        axis.set_title(f"{what} of the count of both, given x and y = {y}", fontsize=9)
-        axis.set_xlabel("x, count of the first column")
-        axis.legend(fontsize=8, frameon=False)
+    _against_normal(left, x, exact, near, 0, f"mean of the count of both, given x and y = {y}")
+    _against_normal(middle, x, exact, near, 1, f"variance of the count of both, given x and y = {y}")
     right.plot(places, [variance for _, variance in mixed], "k-o", ms=4, label="two kinds of rows (brute force)")
     right.plot(places, [variance for _, variance in wanted], "k--", label="hypergeometric")
     right.set_title(f"variance of the count of both, {n} rows, x = y", fontsize=9)
     right.set_xlabel("x = y")
     right.legend(fontsize=8, frameon=False)
     figure.suptitle(
-        "Conditioning: the normal law is right near the centre and not far from it; with mixed rows neither is exact",
+        "Conditioning: the normal is right near the centre and not far from it; with mixed rows neither is exact",
         fontsize=10,
     )
-    paper_figures.save(figure, folder / "figure-4.png")
+    save(figure, folder / "figure-4.png")
+
+
+def _against_normal(axis: Any, x: Sequence[int], exact: Moments, near: Moments, moment: int, title: str) -> None:
+    """Draw one moment of the exact conditional distribution and of its normal approximation."""
+    axis.plot(x, [both[moment] for both in exact], "k-", label="hypergeometric (exact)")
+    axis.plot(x, [both[moment] for both in near], "k--", label="normal")
+    axis.set_title(title, fontsize=9)
+    axis.set_xlabel("x, count of the first column")
+    axis.legend(fontsize=8, frameon=False)

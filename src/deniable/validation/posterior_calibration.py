@@ -4,7 +4,6 @@ Truths are drawn from the flat prior over tables, surveys from the truths, and p
 each survey. If the posterior is right, the rank of the true share among its draws is uniform.
 """
 
-import csv
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +13,22 @@ import numpy.typing as npt
 
 from deniable import simulate
 from deniable.estimates.estimate import estimate
-from deniable.files import replacing
+from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.survey.plan import Plan
 from deniable.survey.protocols import GRR, RandomizedResponse
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.progress import told
-from deniable.validation import paper_figures
+from deniable.validation.figure_files import save, write_csv
 
 SCHEMA = Schema([Flag("a"), Choice("b", ["x", "y", "z"])])
 PLAN = Plan(SCHEMA, {"a": RandomizedResponse(epsilon=2.0), "b": GRR(epsilon=2.0)})
+# RESPONDENTS is the size of each survey.
 RESPONDENTS = 2_000
+# DRAWS is how many tables are drawn from each posterior.
 DRAWS = 1_000
+# BINS is how many classes the ranks are counted in.
 BINS = 10
+# TRUTHS is how many truths are drawn, and QUICK how many in a quick run.
 TRUTHS, QUICK = 1_000, 200
 
 
@@ -43,7 +46,7 @@ class Ranks:
 
     @property
     def p_values(self) -> npt.NDArray[np.float64]:
-        """Of a chi-square test of uniform ranks, for each cell."""
+        """The p-value of a chi-square test of uniform ranks, for each cell."""
         from scipy.special import chdtrc
 
         expected = len(self.below) / BINS
@@ -51,7 +54,7 @@ class Ranks:
 
 
 def ranks(truths: int, rng: np.random.Generator, *, respondents: int = RESPONDENTS) -> Ranks:
-    """Those of so many truths, drawn from the flat prior."""
+    """The ranks of so many truths, drawn from the flat prior."""
     levels = [feature.levels for feature in SCHEMA]
     below = []
     for _ in told(range(truths), lambda k: f"calibrating draws, {k:,} of {truths:,}"):
@@ -67,29 +70,28 @@ def ranks(truths: int, rng: np.random.Generator, *, respondents: int = RESPONDEN
 
 
 def draw(found: Ranks, folder: Path) -> None:
-    """Figure 6, and its numbers."""
+    """Draw figure 6, and write its numbers."""
     import matplotlib.pyplot as plt
 
-    with replacing(folder / "figure-6.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["cell", "p_value", *(f"tenth {k + 1}" for k in range(BINS))])
-        for cell, (p, line) in enumerate(zip(found.p_values, found.histogram, strict=True)):
-            writer.writerow([cell, p, *line])
+    lines = enumerate(zip(found.p_values, found.histogram, strict=True))
+    head = ["cell", "p_value", *(f"tenth {k + 1}" for k in range(BINS))]
+    write_csv(folder / "figure-6.csv", head, ([cell, p, *line] for cell, (p, line) in lines))
     expected = len(found.below) / BINS
+    band = ONE_IN_A_THOUSAND * np.sqrt(expected)
     figure, axes = plt.subplots(2, 3, figsize=(10, 5), layout="constrained", sharey=True)
     for cell, axis in enumerate(axes.flat):
         axis.bar(range(BINS), found.histogram[cell], color="0.7")
-        axis.axhspan(expected - 3.29 * np.sqrt(expected), expected + 3.29 * np.sqrt(expected), color="0.9", zorder=0)
+        axis.axhspan(expected - band, expected + band, color="0.9", zorder=0)
         axis.set_title(f"cell {cell}, p = {found.p_values[cell]:.2g}", fontsize=9)
     figure.suptitle(
         f"Ranks of the truth among posterior draws, {len(found.below):,} truths from the flat prior; even, if right",
         fontsize=10,
     )
-    paper_figures.save(figure, folder / "figure-6.png")
+    save(figure, folder / "figure-6.png")
 
 
 def verdict(found: Ranks) -> str:
-    """Whether ranks are uniform."""
+    """Whether the ranks are uniform, in words."""
     least = float(min(1.0, found.p_values.min() * len(found.p_values)))
     says = "calibrated" if least > 0.001 else "NOT CALIBRATED"
     return (

@@ -6,17 +6,26 @@ import numpy as np
 
 from deniable import __version__
 from deniable.files import replacing
-from deniable.validation import interval_coverage, paper_claims, paper_figures, posterior_calibration, skewness
+from deniable.validation import (
+    coverage_results,
+    figure_files,
+    interval_coverage,
+    paper_claims,
+    paper_drawing,
+    paper_figures,
+    posterior_calibration,
+    skewness,
+)
 
 
 def run(output: str | Path, *, quick: bool) -> str:
     """Draw all figures, write the numbers behind them, and return a verdict of one screen; all lines in verdict.txt."""
-    folder = paper_figures.prepared(output)
+    folder = figure_files.prepared(output)
     grid_path = folder / ("coverage-quick.csv" if quick else "coverage.csv")
     interval_coverage.check(grid_path)
     many = paper_figures.simulated(quick=quick)
     found = [point for one in many for point in paper_figures.points(one)]
-    paper_figures.figures(found, many, folder)
+    paper_drawing.draw(found, many, folder)
     paper_claims.draw(folder)
     tails = [each for one in many if one.n in skewness.SIZES for each in skewness.tails(one)]
     skewness.draw(tails, folder)
@@ -25,7 +34,7 @@ def run(output: str | Path, *, quick: bool) -> str:
     )
     posterior_calibration.draw(ranks, folder)
     grid = interval_coverage.measured(grid_path, quick=quick)
-    interval_coverage.draw(grid, folder)
+    coverage_results.draw(grid, folder)
     screen = "\n".join(
         [
             f"deniable {__version__}: {paper_figures.QUICK if quick else paper_figures.RUNS:,} surveys of each size",
@@ -35,11 +44,11 @@ def run(output: str | Path, *, quick: bool) -> str:
             "Beyond the paper:",
             skewness.verdict(tails),
             posterior_calibration.verdict(ranks),
-            interval_coverage.summary(grid),
+            coverage_results.summary(grid),
         ]
     )
     with replacing(folder / "verdict.txt") as temporary:
         temporary.write_text(
-            "\n\n".join([screen, paper_figures.verdict(found), interval_coverage.verdict(grid)]) + "\n", "utf-8"
+            "\n\n".join([screen, paper_figures.verdict(found), coverage_results.verdict(grid)]) + "\n", "utf-8"
         )
     return screen

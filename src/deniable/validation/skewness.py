@@ -1,10 +1,9 @@
-"""What the closed form of the skewness is worth: skewness itself, and the tails of intervals with and without it.
+"""The closed form of the skewness against simulation, and the tails of intervals with and without its correction.
 
 For all sets of the four flags and surveys of 50 to 1 000 respondents: the truth should be below a 95 % interval in
 2.5 % of the surveys, and above it in as many. Plain normal intervals have one tail too heavy where skewness is large.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
@@ -13,19 +12,22 @@ import numpy as np
 
 from deniable import paper
 from deniable.estimates.respondents import Group
-from deniable.files import replacing
 from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import limits
 from deniable.validation import paper_figures
+from deniable.validation.figure_files import save, write_csv
 
+# SIZES are the numbers of respondents.
 SIZES = (50, 100, 200, 500, 1_000)
-MOST = 20_000  # surveys of each size
+# MOST is how many surveys of each size are looked at.
+MOST = 20_000
+# LEVEL is the confidence level of the intervals.
 LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class Tails:
-    """Of the estimates of one set: skewness by formula and by simulation, and how often intervals miss on each side."""
+    """Skewness of the estimates of one set by formula and by simulation, and how often intervals miss on each side."""
 
     sets: str
     n: int
@@ -38,7 +40,7 @@ class Tails:
 
 
 def tails(one: paper_figures.Surveys) -> list[Tails]:
-    """Of all sets of columns that someone has."""
+    """Skewness and tails for all sets of columns that someone has."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in paper_figures.plan().protocols)
     estimates = one.estimates[:MOST]
     tensors = np.zeros((*[2] * paper_figures.FLAGS, len(estimates)))
@@ -75,13 +77,10 @@ def _outside(ends: tuple[Array, Array], truth: float) -> tuple[float, float]:
 
 
 def draw(found: Sequence[Tails], folder: Path) -> None:
-    """Figure 5, and its numbers."""
+    """Draw figure 5, and write its numbers."""
     import matplotlib.pyplot as plt
 
-    with replacing(folder / "figure-5.csv") as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Tails)])
-        writer.writerows(map(astuple, found))
+    write_csv(folder / "figure-5.csv", [field.name for field in fields(Tails)], map(astuple, found))
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 4), layout="constrained")
     left.plot([one.formula for one in found], [one.simulated for one in found], "k.", ms=5)
     ends = [min(one.formula for one in found), max(one.formula for one in found)]
@@ -101,7 +100,7 @@ def draw(found: Sequence[Tails], folder: Path) -> None:
         "The closed form of the skewness is right; correcting for it evens out the tails, up to a skewness of 0.4",
         fontsize=10,
     )
-    paper_figures.save(figure, folder / "figure-5.png")
+    save(figure, folder / "figure-5.png")
 
 
 def verdict(found: Sequence[Tails]) -> str:
