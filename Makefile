@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test check demo bench figures docs clean
+.PHONY: test check demo bench studies figures docs clean
 
 test: check  ## lint, types and all tests
 	$(BIN)/pytest
@@ -17,6 +17,9 @@ demo: .venv/report  ## the whole job on a made-up survey, ending in report.html
 
 bench: .venv/bench  ## speed, as ratios within one run
 	$(BIN)/python -m benchmarks
+
+studies: .venv/dev  ## how often intervals hold the truth, how far tables are from it; takes hours
+	$(BIN)/python -m studies
 
 figures: .venv/dev  ## the paper's figures, simulated anew
 	$(BIN)/deniable validate -o figures

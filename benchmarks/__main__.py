@@ -1,4 +1,4 @@
-"""All benchmarks, or those named, such as `python -m benchmarks counting`."""
+"""All benchmarks of speed, or those named, such as `python -m benchmarks counting`."""
 
 import importlib
 import os
@@ -9,7 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-threa
 
 import numpy as np
 
-BENCHMARKS = ("randomizing", "counting", "streaming", "estimating", "coverage", "accuracy", "joint", "startup")
+BENCHMARKS = ("randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "startup")
 
 print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")
 for name in sys.argv[1:] or BENCHMARKS:

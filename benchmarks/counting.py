@@ -9,8 +9,7 @@ import numpy as np
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
-from deniable.kernels import compiled as kernels
-from deniable.kernels import plain as twins
+from deniable.kernels import compiled, plain
 from deniable.kernels.bitplanes import new_planes
 from tests.support.kernel_twins import COMPARISONS, planes
 
@@ -35,9 +34,9 @@ def pairs() -> list[Row]:
         bits = planes(reports, columns, 0.2, RNG)
         x = _matrix(bits, reports).astype(np.float32)
         out = np.zeros((columns, columns), np.int64)
-        kernels.pairs(bits, out)
+        compiled.pairs(bits, out)
         assert np.array_equal(np.triu(out), np.triu(x.T @ x).astype(np.int64))
-        times = medians({"ours": lambda: kernels.pairs(bits, out), "numpy": lambda: x.T @ x})
+        times = medians({"ours": lambda: compiled.pairs(bits, out), "numpy": lambda: x.T @ x})
         what = f"all pairs of {columns} planes, N = {reports:,}"
         rows.append(Row(what, times["ours"], "numpy float32 X.T @ X", times["numpy"], wanted))
     return rows
@@ -47,8 +46,8 @@ def triples() -> list[Row]:
     bits = planes(1_000_000, 64, 0.2, RNG)
     fast, slow = (np.zeros((64,) * 3, np.int64) for _ in range(2))
     contestants = {
-        "ours": lambda: kernels.triples(bits, fast),
-        "numpy": lambda: _by_tiles(twins.triples, bits, slow),
+        "ours": lambda: compiled.triples(bits, fast),
+        "numpy": lambda: _by_tiles(plain.triples, bits, slow),
     }
     times = medians(contestants, repeats=3)
     rising = (np.diff(np.indices(fast.shape), axis=0) >= 0).all(axis=0)
@@ -64,10 +63,10 @@ def threads() -> list[Row]:
     with ThreadPoolExecutor(2) as pool:
 
         def both() -> None:
-            list(pool.map(kernels.pairs, (bits[:, :half], bits[:, half:]), outs))
+            list(pool.map(compiled.pairs, (bits[:, :half], bits[:, half:]), outs))
 
         times = medians(
-            {"two": both, "one": lambda: kernels.pairs(bits, outs[0])}, repeats=15, clock=time.perf_counter, pick=min
+            {"two": both, "one": lambda: compiled.pairs(bits, outs[0])}, repeats=15, clock=time.perf_counter, pick=min
         )
     return [Row("all pairs of 256 planes on two threads, wall", times["two"], "one thread", times["one"], 1.6)]
 
@@ -78,13 +77,13 @@ def packing() -> list[Row]:
         words, out = COMPARISONS["pack"][1](1_000_000, columns, 0.2, RNG)
         matrix = words.view(np.uint8)
         counted = np.zeros((columns, columns), np.int64)
-        kernels.pack(words, out)
+        compiled.pack(words, out)
         assert np.array_equal(_matrix(out, 1_000_000), matrix)
         times = medians(
             {
-                "ours": lambda: kernels.pack(words, out),
+                "ours": lambda: compiled.pack(words, out),
                 "numpy": lambda: np.packbits(matrix, axis=0),
-                "pairs": lambda: kernels.pairs(out, counted),
+                "pairs": lambda: compiled.pairs(out, counted),
             },
             repeats=3,
         )
@@ -141,7 +140,7 @@ def hashing() -> list[Row]:
     shown = RNG.integers(4, size=n).astype(np.uint16)
     out = new_planes(m, n)
     times = medians(
-        {"ours": lambda: kernels.hashed(seeds, shown, 4, out), "theirs": lambda: LH_Aggregator_MI(theirs, m, 1.0)},
+        {"ours": lambda: compiled.hashed(seeds, shown, 4, out), "theirs": lambda: LH_Aggregator_MI(theirs, m, 1.0)},
         repeats=3,
     )
     what = f"evidence of local hashing, {m} values, n = {n:,}"

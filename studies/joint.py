@@ -7,7 +7,6 @@ formulas and rule. The table in docs/explain/joint-results.md is printed by this
 import csv
 import itertools
 import sys
-import time
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -17,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-import deniable as dn
-from benchmarks.coverage import KINDS, SUBJECTS
+from studies.coverage import KINDS, SUBJECTS
 from tests.support.joint_questions import Covered, measure, statistics
 from tests.support.many_surveys import Setting, plan_for, respondents, shares_for
 
@@ -105,22 +103,8 @@ def power() -> None:
     plt.close(figure)
 
 
-def all_pairs() -> None:
-    rng = np.random.default_rng(1)
-    names = [f"f{k}" for k in range(200)]
-    plan = dn.Plan(
-        dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, dn.RandomizedResponse(epsilon=1.0))
-    )
-    counts = dn.count(dn.randomize({name: rng.random(20_000) < 0.3 for name in names}, plan, rng=rng), order=2)
-    dn.associations(counts)
-    start = time.perf_counter()
-    rows = dn.associations(counts).num_rows
-    print(f"\nAll {rows:,} pairs of 200 flags: {time.perf_counter() - start:.2f} s after counting (wanted: 2 s)")
-
-
 def run() -> None:
     """Print how often joint answers' intervals hold the truth, and how tests behave; write joint.csv."""
-    all_pairs()
     found: list[Covered] = []
     with ProcessPoolExecutor() as pool:
         for done, results in enumerate(pool.map(_one, todo := settings()), start=1):
