@@ -33,13 +33,13 @@ def test_truths_are_independent_latent_or_given() -> None:
 
 
 def all_counts(of: dn.simulate.Truth, by_rows: bool, q: float, runs: int, n: int, seed: int) -> np.ndarray:
-    rng = np.random.default_rng(seed)
+    rng, own = np.random.default_rng(seed), plan(q)
     found = []
     for _ in range(runs):
         if by_rows:
-            counts = dn.count(dn.simulate.reports(of, plan(q), n, rng), list(SCHEMA.names))
+            counts = dn.count(dn.simulate.reports(of, own, n, rng), list(SCHEMA.names))
         else:
-            counts = dn.simulate.counts(of, plan(q), rng, n=n)
+            counts = dn.simulate.counts(of, own, rng, n=n)
         found.append(counts.array(*SCHEMA.names).reshape(-1))
     return np.array(found)
 

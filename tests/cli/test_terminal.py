@@ -1,15 +1,12 @@
 """Tables of the command line on terminals, coloured where that is wanted, and through pipes."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import deniable as dn
-from tests.support.terminals import seen
+from tests.support.terminals import piped, seen
 
 
 @pytest.fixture
@@ -26,31 +23,25 @@ PLAN = "from deniable.cli import main; main('plan s.toml --epsilon 1 --public a 
 
 
 def test_colour_is_for_terminals_that_want_it(counts: Path) -> None:
-    painted = seen(TABLE, counts)
+    refused = [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}]
+    plain = [(code, environment) for code in (TABLE, PLAN) for environment in refused]
+    painted, plan, empty, *without = seen([(TABLE, {}), (PLAN, {}), (TABLE, {"NO_COLOR": ""}), *plain], counts)
     assert "\033[1ma " in painted  # the head is bold
     assert "\033[2mnot enough reports" in painted  # and what is missing dim
     assert re.search(r"-----  ", painted)
-    assert "\033[1;33mNOT PROTECTED" in seen(PLAN, counts)
-    for code in (TABLE, PLAN):
-        assert "\033" not in seen(code, counts, NO_COLOR="1")
-        assert "\033" not in seen(code, counts, TERM="dumb")
-        assert "\033" not in seen(code, counts, NO_COLOR="1", FORCE_COLOR="1")
-    assert "\033[1m" in seen(TABLE, counts, NO_COLOR="")  # an empty one does not count
+    assert "\033[1;33mNOT PROTECTED" in plan
+    assert len(without) == 6
+    for (code, _), printed in zip(plain, without, strict=True):
+        assert "\033" not in printed
+        assert ("proportion" if code == TABLE else "NOT PROTECTED") in printed
+    assert "\033[1m" in empty  # an empty one does not count
 
 
 def test_pipes_get_plain_lines_a_row_each(counts: Path) -> None:
-    plain = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    command = [sys.executable, "-c", TABLE]
-    done = subprocess.run(command, cwd=counts, capture_output=True, text=True, env=plain, check=True)
-    lines = done.stdout.splitlines()
+    done, forced, off = piped([(TABLE, {}), (TABLE, {"FORCE_COLOR": "1"}), (TABLE, {"FORCE_COLOR": "0"})], counts)
+    lines = done.splitlines()
     assert len(lines) == 5
     assert lines[0].split() == ["a", "b", "proportion", "stderr", "low", "high"]
-    assert "\033" not in done.stdout
-    forced = subprocess.run(
-        command, cwd=counts, capture_output=True, text=True, env=plain | {"FORCE_COLOR": "1"}, check=True
-    )
-    off = subprocess.run(
-        command, cwd=counts, capture_output=True, text=True, env=plain | {"FORCE_COLOR": "0"}, check=True
-    )
-    assert off.stdout == done.stdout
-    assert re.sub(r"\033\[[\d;]*m", "", forced.stdout) == done.stdout != forced.stdout
+    assert "\033" not in done
+    assert off == done
+    assert re.sub(r"\033\[[\d;]*m", "", forced) == done != forced

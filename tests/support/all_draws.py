@@ -6,7 +6,6 @@ For every feature of every plan, the share of draws that give each outcome is ex
 import io
 import itertools
 import json
-import struct
 from collections.abc import Callable
 
 import numpy as np
@@ -34,24 +33,22 @@ def single(plan: dn.Plan, name: str) -> dn.Plan:
 def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     """What the client shows: a row of bits, or of one outcome, for each set of draws. After a rejection comes 0."""
     document = json.loads(plan.to_json())
-    (feature,) = document["features"]
+    (feature,), (protocol,) = document["features"], plan.protocols
     answer = feature["values"][code] if "values" in feature else bool(code)
     record = {feature["name"]: answer}
-    bits = isinstance(plan.protocols[0], IndependentBits | dn.SubsetSelection)
-    reports = []
-    for draws in zip(*(step.tolist() for step in steps), strict=True):
-        stream = b"".join(struct.pack("<H", draw) for draw in draws) + bytes(2)
-        if isinstance(plan.protocols[0], dn.LocalHashing):
-            stream = bytes(16) + stream  # a hash that sends everything to bucket 0
-        source = io.BytesIO(stream).read
-        reports.append(int.from_bytes(client.report_from(source, record, document), "little"))
-    if bits:
-        return np.array([[report >> place & 1 for place in range(plan.protocols[0].columns)] for report in reports])
-    return (
-        np.array(reports)[:, None]
-        if not isinstance(plan.protocols[0], dn.LocalHashing)
-        else (np.array([report >> 128 for report in reports])[:, None])
-    )
+    hashing = isinstance(protocol, dn.LocalHashing)
+    nothing = np.zeros(len(steps[0]), np.uint16)
+    before = [nothing] * (8 * hashing)  # a hash that sends everything to bucket 0
+    streams = np.column_stack([*before, *steps, nothing]).astype("<u2").tobytes()
+    width = 2 * (len(before) + len(steps) + 1)
+    reports = [
+        client.report_from(io.BytesIO(streams[start : start + width]).read, record, document)
+        for start in range(0, len(streams), width)
+    ]
+    shown = np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), -1)[:, 16 * hashing :]
+    if isinstance(protocol, IndependentBits | dn.SubsetSelection):
+        return np.unpackbits(shown, axis=1, bitorder="little")[:, : protocol.columns]
+    return (shown.astype(int) << 8 * np.arange(shown.shape[1])).sum(axis=1)[:, None]
 
 
 def by_bulk(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
