@@ -58,5 +58,5 @@ def test_planted_bugs_are_caught(
     plant: Any, plan: dn.Plan, perturbed: Perturbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch)
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, dn.ReportError)):  # or reports that cannot be are refused
         check_all_draws(plan, perturbed)

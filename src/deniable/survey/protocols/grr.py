@@ -22,7 +22,7 @@ class GRR(KeepOrUniform):
     --------
     >>> schema = dn.Schema([dn.Choice("age", ["18-29", "30-64", "65+"])])
     >>> dn.Plan(schema, {"age": dn.GRR(epsilon=1.0)})["age"].integers
-    {'keep': 23865}
+    {'keep': 23866}
     """
 
     asked: Epsilon | None
