@@ -23,7 +23,6 @@ SOURCES = {
 # -- imports -----------------------------------------------------------------------------------------------------------
 
 NOT_YET = {
-    "deniable.kernels.plain -> deniable.reports.perturb": "hashing moves to the kernels",
     "deniable.survey.schema -> deniable.reports.answers_in": "reading a frame's values moves to the survey",
 }
 

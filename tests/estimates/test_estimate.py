@@ -331,8 +331,8 @@ def test_flags_alone_are_transformed_in_place_to_the_same(flags: int, monkeypatc
     names = [f"f{i}" for i in range(flags)]
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=2.0 * flags)
     counts = some_counts(plan, 400)
-    for worth in (1e9, 0.0):
-        monkeypatch.setattr("deniable.kernels.bitplanes.WORTH", worth)
+    for loading in (1e9, 0.0):
+        monkeypatch.setattr("deniable.kernels.LOADING", loading)
         for subject in ("respondents", "population"):
             est = dn.estimate(counts, names).about(subject)
             (group,) = est.groups

@@ -1,6 +1,6 @@
 """Every kernel with arguments to try it on: the table that tests and benchmarks both run over.
 
-`kernels` and `twins` have the same functions. Each entry makes the arguments for `reports` reports and `columns`
+`compiled` and `plain` have the same functions. Each entry makes the arguments for `reports` reports and `columns`
 evidence columns of a given density; the last argument is what the function adds to, if it returns nothing.
 """
 

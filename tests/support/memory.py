@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])  # each worker has batches of its own
 import deniable as dn
-import deniable.kernels.bitplanes
-deniable.kernels.bitplanes.WORTH = 0  # numba or not makes a difference of its own
+import deniable.kernels
+deniable.kernels.LOADING = 0  # numba or not makes a difference of its own
 {what}
 print(next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")).split()[1])
 """

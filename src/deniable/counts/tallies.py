@@ -18,8 +18,7 @@ import numpy as np
 from deniable.counts.checks import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
 from deniable.counts.evidence import Evidence, plane_rows
 from deniable.errors import CountError
-from deniable.kernels import plain
-from deniable.kernels.bitplanes import physical_memory
+from deniable.kernels import physical_memory, plain
 from deniable.reports.fields import fields
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form

@@ -7,6 +7,7 @@ need not know how many reports will come.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from deniable.counts.counts import Counts
 from deniable.counts.evidence import evidence, gather, plane_rows
 from deniable.counts.tallies import MOST_ROWS, TallyKind, check_memory, tallies_for
 from deniable.errors import CountError
-from deniable.kernels.bitplanes import Words, new_planes, tools_for
+from deniable.kernels import tools_for
+from deniable.kernels.bitplanes import Words, new_planes
 from deniable.reports.fields import fields
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
@@ -44,21 +46,27 @@ class Tally:
     plan: Plan
     kinds: tuple[TallyKind, ...]
     order: int | None
-    expected: int  # reports, as far as known: more of them are worth loading compiled code for
     n: int
     outs: list[Array]
     memory: Words | None = field(default=None, repr=False)  # planes that the next batch is written over
+    tools: ModuleType | None = field(default=None, repr=False)  # kernels for all reports, if known how many will come
 
     @classmethod
     def of(cls, plan: Plan, names: Any = None, *, order: int | None = None, expected: int = 0) -> "Tally":
-        """An empty tally of a table of these features, of several tables, or of all tables of `order` features."""
+        """An empty tally of a table of these features, of several tables, or of all tables of `order` features.
+
+        If so many reports are expected, here and in what is `empty` of it, kernels are chosen for all of them at once.
+        """
         kinds = tuple(tallies_for(plan, names, order))
         _check_memory(kinds, 1, order)
-        return cls(plan, kinds, order, expected, 0, _zeros(kinds))
+        tally = cls(plan, kinds, order, 0, _zeros(kinds))
+        if expected:
+            tally.tools = tools_for(tally._plain_seconds(expected))
+        return tally
 
     def empty(self) -> "Tally":
         """A tally of the same that has counted nothing yet."""
-        return Tally(self.plan, self.kinds, self.order, self.expected, 0, _zeros(self.kinds))
+        return Tally(self.plan, self.kinds, self.order, 0, _zeros(self.kinds), tools=self.tools)
 
     @property
     def planes(self) -> Names:
@@ -84,7 +92,7 @@ class Tally:
         _check_total(self.n, reports)
         if self.memory is None or self.memory.shape[1] * 64 < reports:
             self.memory = new_planes(plane_rows(self.plan, self.planes), reports)
-        tools = tools_for(self._plain_seconds(max(reports, self.expected)))
+        tools = self.tools or tools_for(self._plain_seconds(reports))
         found = evidence(self.plan, reports, shown, self.planes, self.memory, tools)
         for kind, out in zip(self.kinds, self.outs, strict=True):
             kind.add(found, out, tools)
@@ -98,10 +106,10 @@ class Tally:
             raise CountError("tallies add if they count the same tables of the same plan; found different ones")
         _check_total(self.n, other.n)
         outs = [mine + theirs for mine, theirs in zip(self.outs, other.outs, strict=True)]
-        return Tally(self.plan, self.kinds, self.order, self.expected, self.n + other.n, outs)
+        return Tally(self.plan, self.kinds, self.order, self.n + other.n, outs, tools=self.tools)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"memory": None}
+        return self.__dict__ | {"memory": None, "tools": None}
 
     def counts(self) -> Counts:
         """What was counted so far."""

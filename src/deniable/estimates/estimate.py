@@ -48,7 +48,7 @@ from deniable.inference.ratio_distribution import RatioLaw
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question, settled
 from deniable.inference.results import Answer, Association, Independence, JointAnswer, effective_n
 from deniable.inference.tensors import along, answer_row, answer_rows, contract, flat, invert, margins, sandwich
-from deniable.kernels.bitplanes import physical_memory
+from deniable.kernels import physical_memory
 from deniable.survey.schema import Choice, Feature
 
 METHODS = ("consistent", "unbiased", "feasible")

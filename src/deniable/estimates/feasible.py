@@ -25,7 +25,7 @@ from deniable.estimates.pattern_scores import score
 from deniable.estimates.quadratic import least
 from deniable.inference.axis import Array, Axis
 from deniable.inference.tensors import along, answer_rows, flat, margins, moment_matrix
-from deniable.kernels.bitplanes import physical_memory
+from deniable.kernels import physical_memory
 from deniable.survey.protocols.base import Protocol
 
 MOST_CELLS = 10_000

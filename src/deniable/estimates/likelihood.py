@@ -26,7 +26,7 @@ from deniable.estimates.quadratic import least
 from deniable.estimates.respondents import DenseGroup, Group
 from deniable.inference.axis import Array
 from deniable.inference.tensors import along, flat, margins
-from deniable.kernels.bitplanes import tools_for
+from deniable.kernels import tools_for
 from deniable.reports.reports import Reports
 from deniable.text.progress import told
 
@@ -38,7 +38,7 @@ MOST_STEPS = 20_000
 LOSS = 1e-3  # in log-likelihood per report, that a jump may cost
 LONGEST = 1e6  # steps in one jump
 LEAST_ROOT = 1e-100  # of a share, after a jump: far from what processors are slow with
-CLIMB = 1e-5  # seconds that numpy takes for a cell in all steps, but for the patterns
+CLIMB = 2.5e-6  # seconds that numpy takes for a cell in 250 steps, but for the patterns
 ROUNDING = 1e-14  # of a likelihood
 LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is to have a likelihood still
 

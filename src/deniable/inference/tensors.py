@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.inference.axis import Array, Axis
-from deniable.kernels.bitplanes import tools_for
+from deniable.kernels import tools_for
 
 
 @dataclass(frozen=True)

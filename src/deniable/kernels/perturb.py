@@ -5,22 +5,26 @@ taken together. So the same draws give the same report.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.client import COEFFICIENTS, PRIME, SCALE
+from deniable.kernels.hashing import Seeds
 
-Draws = Callable[[int], npt.NDArray[np.uint16]]  # n -> n random numbers of 16 bits
-Codes = npt.NDArray[np.int16]
-Planes = npt.NDArray[np.uint8]
-Seeds = npt.NDArray[np.uint32]
+Draws = Callable[[int], npt.NDArray[np.uint16]]  # A source of randomness: n -> n random numbers of 16 bits.
+Codes = npt.NDArray[np.signedinteger[Any]]  # Answers as integers of any width: the narrower, the faster.
+Planes = npt.NDArray[np.uint8]  # A row of packed bits for each column, the first record lowest.
 
-BLOCK = 1 << 16  # records at a time, so that the work stays in the cache; a multiple of 8
+BLOCK = 1 << 16  # Records that are randomized at a time, so that they stay in the cache; a multiple of 8.
 
 
 def bit_planes(codes: Codes, columns: range, p: int, q: int, draws: Draws) -> Planes:
-    """One row of bits per column, packed with the first record lowest: 1 if draw < q where true, draw < p elsewhere."""
+    """Randomized response on the one-hot encoding of codes: a row of packed bits for each column.
+
+    A bit is 1 if draw < q where the code is the column's, and if draw < p elsewhere.
+    """
     planes = np.zeros((len(columns), (len(codes) + 7) // 8), np.uint8)
     low, high = np.uint16(p), np.uint16(q)
     for start in range(0, len(codes), BLOCK):
@@ -36,12 +40,13 @@ def bit_planes(codes: Codes, columns: range, p: int, q: int, draws: Draws) -> Pl
 
 
 def keep_or_uniform(codes: Codes, keep: int, outcomes: int, draws: Draws) -> Codes:
-    """The code itself if the coin is below `keep`, else a uniform one, which is drawn in any case."""
+    """Generalized randomized response: the code if the coin is below `keep`, else a uniform one, drawn in any case."""
     coin = draws(len(codes)) < keep
     return np.where(coin, codes, _uniform(len(codes), outcomes, draws))
 
 
-def _uniform(count: int, outcomes: int, draws: Draws) -> Codes:
+def _uniform(count: int, outcomes: int, draws: Draws) -> npt.NDArray[np.int16]:
+    """Uniform codes below `outcomes`, by rejection: a draw after the last whole share of 65 536 is drawn again."""
     if outcomes == 1:
         return np.zeros_like(draws(count), np.int16)
     share = np.uint16(SCALE // outcomes)
@@ -52,10 +57,10 @@ def _uniform(count: int, outcomes: int, draws: Draws) -> Codes:
 
 
 def subsets(codes: Codes, q: int, size: int, values: int, draws: Draws) -> Planes:
-    """Sets of `size` values as rows of packed bits, one per value; it holds the code if its coin is below q.
+    """Subset selection: random sets of `size` values, a row of packed bits for each value.
 
-    The others are the first places of a shuffle (Fisher and Yates) of all values but the code; one more of them is
-    always drawn than a set with the code has room for.
+    A set holds the code if its coin is below q. Its other values are the first places of a shuffle (Fisher and Yates)
+    of all values but the code; one more of them is always drawn than a set with the code has room for.
     """
     planes = np.zeros((values, (len(codes) + 7) // 8), np.uint8)
     for start in range(0, len(codes), BLOCK):
@@ -77,24 +82,10 @@ def subsets(codes: Codes, q: int, size: int, values: int, draws: Draws) -> Plane
 
 
 def seeds(count: int, draws: Draws) -> Seeds:
-    """The coefficients of one hash per record, shape (count, 4), uniform below the prime."""
+    """Coefficients of one random hash per record, shape (count, 4), uniform below the prime, by rejection."""
     seed = np.empty((count, COEFFICIENTS), np.uint32)
     for column in seed.T:
         column[:] = draws(2 * count).view("<u4") & PRIME
         while len(again := np.flatnonzero(column == PRIME)):
             column[again] = draws(2 * len(again)).view("<u4") & PRIME
     return seed
-
-
-def bucket(seed: Seeds, codes: npt.NDArray[np.integer], buckets: int) -> Codes:
-    """The bucket each record's hash, c0 + c1 x + c2 x^2 + c3 x^3 modulo the prime, gives its code x."""
-    x = codes.astype(np.uint64)
-    h = seed[:, -1].astype(np.uint64)
-    for c in seed.T[-2::-1]:
-        h = _modulo_prime(h * x + c)
-    return (h * np.uint64(buckets) // np.uint64(PRIME)).astype(np.int16)
-
-
-def _modulo_prime(number: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    folded = (number & np.uint64(PRIME)) + (number >> np.uint64(31))  # 2^31 = 1 modulo 2^31 - 1
-    return np.where(folded >= PRIME, folded - np.uint64(PRIME), folded)

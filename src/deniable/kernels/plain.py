@@ -1,6 +1,6 @@
-"""The kernels written plainly in numpy: what they must agree with, and what small jobs use.
+"""The kernels written plainly in numpy: what the compiled ones must agree with, and what small jobs use.
 
-Loading numba takes longer than a small job does. Same names, same arguments, same results as in `kernels`.
+Loading numba takes longer than a small job does. Names, arguments and results are those of `compiled`.
 """
 
 import ctypes
@@ -9,29 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.kernels.bitplanes import Words
-from deniable.kernels.perturb import bucket
+from deniable.kernels.hashing import bucket
 
 Tallies = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
-TILE = 2048  # words at a time, which suits numpy
+TILE = 2048  # Words of each plane that are counted at a time, which suits numpy.
 
 
 def pairs(planes: Words, out: Tallies) -> None:
-    """out[i, j] += reports with bits i and j, for i <= j."""
+    """Count all pairs: out[i, j] += reports with bits i and j, for i <= j."""
     for i in range(len(planes)):
         out[i, i:] += _ones(planes[i] & planes[i:])
 
 
 def triples(planes: Words, out: Tallies) -> None:
-    """out[i, j, k] += reports with bits i, j and k, for i <= j <= k."""
+    """Count all triples: out[i, j, k] += reports with bits i, j and k, for i <= j <= k."""
     for i in range(len(planes)):
         for j, both in enumerate(planes[i] & planes[i:], start=i):
             out[i, j, j:] += _ones(both & planes[j:])
 
 
 def table(planes: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], heads: int, out: Tallies) -> None:
-    """out[h, t] += reports with all bits of h and t: h runs over the first `heads` features, t over the others."""
+    """Count one table: out[h, t] += reports with all bits of h, of the first `heads` features, and of t, of the others.
+
+    Feature k owns `sizes[k]` planes from `firsts[k]` on; plane 0 is all reports. h and t count in C order with index 0
+    of a feature meaning that it is not looked at.
+    """
     for start in range(0, planes.shape[1], TILE):
         tile = planes[:, start : start + TILE]
         left = _products(tile, firsts[:heads], sizes[:heads])
@@ -50,7 +54,10 @@ def _products(tile: Words, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.
 
 
 def histogram(addresses: npt.NDArray[np.int64], reports: int, codes: npt.NDArray[np.int32], out: Tallies) -> None:
-    """out[code] += reports with that code: bits packed at `addresses`, the first lowest, and above them `codes`."""
+    """Histogram of codes: out[code] += reports with that code, of bits packed at `addresses` with any `codes` above.
+
+    The first address holds a code's lowest bit.
+    """
     code = np.zeros(reports, np.int64)
     for k, address in enumerate(addresses.tolist()):
         code |= _unpacked(address, reports).astype(np.int64) << k
@@ -60,31 +67,31 @@ def histogram(addresses: npt.NDArray[np.int64], reports: int, codes: npt.NDArray
 
 
 def copy(addresses: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], reports: int, out: Words) -> None:
-    """Packed bits of some columns, at these addresses, into these rows of `out`; after the last report come zeros."""
+    """Copy the packed bits of some columns, from addresses, into these rows of `out`; zeros follow the last report."""
     for address, row in zip(addresses.tolist(), rows, strict=True):
         _fill(out[row], _unpacked(address, reports))
 
 
 def one_hot(codes: npt.NDArray[np.int16], out: Words) -> None:
-    """Planes of a column of codes: bit i of plane v is 1 if report i shows v."""
+    """One-hot encoding of a column of codes: bit i of plane v is 1 if report i shows v."""
     for v, plane in enumerate(out):
         _fill(plane, codes == v)
 
 
 def hashed(seeds: npt.NDArray[np.uint32], shown: npt.NDArray[np.uint16], buckets: int, out: Words) -> None:
-    """Planes of local hashing: bit i of plane v is 1 if report i's hash sends v to the bucket it shows."""
+    """Evidence of local hashing: bit i of plane v is 1 if report i's hash sends v to the bucket it shows."""
     for v, plane in enumerate(out):
         _fill(plane, bucket(seeds, np.full(len(seeds), v), buckets) == shown)
 
 
 def pack(bits: Words, out: Words) -> None:
-    """Planes of a matrix of 0 and 1 with a row for each report and its columns, bytes, seen in eights as words."""
+    """Pack a matrix of 0 and 1, a byte each and a row for each report, in words of 8 columns, into bit planes."""
     for column, plane in zip(bits.view(np.uint8).T, out, strict=True):
         _fill(plane, column)
 
 
 def mix(matrices: Numbers, tensor: Numbers) -> None:
-    """matrices[k] along axis k, in place, of a flat tensor whose axes have length 2."""
+    """Kronecker product of 2 x 2 matrices times a vector, in place: matrices[k] along axis k of a flat tensor."""
     if tensor.size != 1 << len(matrices):
         raise ValueError("a flat tensor has 2 numbers of 64 bits for each axis, one after the other")
     for k, ((a, b), (c, d)) in enumerate(matrices):
@@ -97,22 +104,26 @@ def mix(matrices: Numbers, tensor: Numbers) -> None:
 
 
 def grow(root: Numbers, gradient: Numbers) -> tuple[Numbers, Numbers]:
-    """A step of expectation maximization in the roots of shares: the new roots, and the new shares."""
+    """One step of expectation maximization (EM) in the roots of shares: the new roots, and the new shares."""
     grown = root * np.sqrt(gradient)
     return grown, grown**2
 
 
 def bends(root: Numbers, once: Numbers, twice: Numbers) -> tuple[float, float, float]:
-    """Of the first of two steps and of how it bends: its square, their product, and the square of the bend."""
+    """The inner products of SQUAREM: r.r, r.v and v.v.
+
+    r is the first EM step, and v the change from the first step to the second.
+    """
     step = once - root
     bend = twice - once - step
     return float((step**2).sum()), float((step * bend).sum()), float((bend**2).sum())
 
 
 def leap(root: Numbers, once: Numbers, twice: Numbers, length: float, least: float) -> tuple[Numbers, Numbers]:
-    """So many steps along the parabola through roots of shares and two steps on: the new roots, the new shares.
+    """The extrapolation of SQUAREM, root + 2 length r + length^2 v: the new roots, and the new shares.
 
-    No root is below `least`, before they are scaled for the shares to sum to 1.
+    r is the first EM step, and v the change from the first step to the second. No root is below `least`, before all are
+    scaled for the shares to sum to 1.
     """
     step = once - root
     leapt = np.maximum(np.abs(root + 2 * length * step + length**2 * (twice - once - step)), least)
@@ -121,16 +132,18 @@ def leap(root: Numbers, once: Numbers, twice: Numbers, length: float, least: flo
 
 
 def _ones(planes: Words) -> npt.NDArray[np.int64]:
+    """Number of bits set in each plane."""
     return np.asarray(np.bitwise_count(planes).sum(axis=-1, dtype=np.int64))
 
 
 def _unpacked(address: int, reports: int) -> npt.NDArray[np.uint8]:
-    """A byte for each of so many bits that are packed at an address."""
+    """A byte, 0 or 1, for each of so many bits that are packed at an address."""
     packed = np.ctypeslib.as_array((ctypes.c_uint8 * ((reports + 7) // 8)).from_address(address))
     return np.unpackbits(packed, count=reports, bitorder="little")
 
 
 def _fill(plane: Words, bits: npt.NDArray[np.bool_ | np.uint8]) -> None:
+    """Pack bits into a plane, with zeros after the last."""
     packed = np.packbits(bits, bitorder="little")
     octets = plane.view(np.uint8)
     octets[: len(packed)] = packed

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from deniable.errors import ReportError
 from deniable.kernels.bitplanes import Words
-from deniable.kernels.perturb import bucket
+from deniable.kernels.hashing import bucket
 from deniable.reports.answers_in import whole
 from deniable.reports.columns import BucketColumn, Column, SeedColumn, ValueColumn
 from deniable.survey.plan import Plan

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import PlanError, ReportError
-from deniable.kernels.bitplanes import new_planes, tools_for
+from deniable.kernels import tools_for
+from deniable.kernels.bitplanes import new_planes
 from deniable.kernels.perturb import BLOCK
 from deniable.reports import answers_in
 from deniable.reports.columns import Column

@@ -12,7 +12,8 @@ import numpy as np
 from deniable.client import INTEGERS
 from deniable.errors import PlanError
 from deniable.kernels import perturb
-from deniable.kernels.perturb import Codes, Draws, Seeds
+from deniable.kernels.hashing import Seeds, bucket
+from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.base import Form
 from deniable.survey.protocols.dependence import Dependence
 from deniable.survey.protocols.grid import Epsilon, check_epsilon, coin
@@ -75,8 +76,8 @@ class LocalHashing(KeepOrUniform):
 
     def randomize(self, codes: Codes, draws: Draws) -> tuple[Seeds, Codes]:
         seeds = perturb.seeds(len(codes), draws)
-        bucket = perturb.bucket(seeds, codes, self.buckets)
-        return seeds, perturb.keep_or_uniform(bucket, self.keep, self.buckets, draws)
+        hashed = bucket(seeds, codes, self.buckets)
+        return seeds, perturb.keep_or_uniform(hashed, self.keep, self.buckets, draws)
 
 
 def best_buckets(epsilon: float, m: int) -> int:
