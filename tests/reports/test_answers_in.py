@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import deniable as dn
 from deniable import client
+from deniable.kernels.perturb import BLOCK
 from deniable.reports import answers_in
 from tests.support.refusals import BAD_ANSWERS, PLAN, SCHEMA
 
@@ -145,6 +146,60 @@ def test_numbers_fall_in_the_ranges_the_client_says(column: list[float]) -> None
     one_by_one = [client.encode(feature, number) for number in column]
     assert answers_in.encode(feature, pa.array(column, pa.float64())).tolist() == one_by_one
     assert answers_in.encode(feature, column).tolist() == one_by_one
+
+
+FLAGS = np.random.default_rng(1).random((BLOCK + 13, 3)) < 0.5
+FLAG_COLUMNS: dict[str, Any] = {
+    "numpy": FLAGS[:, 0].copy(),
+    "numpy, of a matrix": FLAGS[:, 0],
+    "numpy, backwards": FLAGS[::-1, 0].copy()[::-1],
+    "numpy, masked nowhere": np.ma.array(FLAGS[:, 0], mask=False),
+    "arrow": pa.array(FLAGS[:, 0]),
+    "arrow, from within a byte": pa.concat_arrays([pa.array([True] * 11), pa.array(FLAGS[:, 0])]).slice(11),
+    "arrow, in chunks": pa.chunked_array([FLAGS[:5, 0], [], FLAGS[5:77, 0], FLAGS[77:, 0]]),
+    "objects": FLAGS[:, 0].astype(object),
+    "words": np.where(FLAGS[:, 0], "true", "0"),
+    **{
+        np.dtype(kind).name: FLAGS[:, 0].astype(kind)
+        for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+    },
+}
+
+
+@pytest.mark.parametrize("column", FLAG_COLUMNS.values(), ids=FLAG_COLUMNS.keys())
+def test_flags_of_every_type_have_the_codes_that_the_client_gives(column: Any) -> None:
+    others = {"others": FLAGS[:, 1], "shorter": FLAGS[:, 2].astype(np.int8)}
+    (read, *_) = answers_in.columns({"smoker": column, **others}).values()
+    codes = answers_in.encode(SCHEMA["smoker"].to_json(), read)
+    np.testing.assert_array_equal(codes, FLAGS[:, 0])
+    assert codes.tolist()[:100] == [
+        client.encode(SCHEMA["smoker"].to_json(), answer) for answer in pa.array(column[:100]).to_pylist()
+    ]
+
+
+BAD_FLAGS: dict[str, tuple[Any, str]] = {
+    "null": (pa.array([True, False, None]), "has no answer"),
+    "masked": (np.ma.array([True, False, True], mask=[False, False, True]), "has no answer"),
+    "nan": (np.array([1, 0, np.nan]), "has no answer"),
+    "null among numbers": (pa.array([1, 0, None], pa.int8()), "has no answer"),
+    "two": (np.array([1, 0, 2], np.int8), "takes true, false, 1 or 0; found 2"),
+    "minus one": (np.array([1, 0, -1], np.int8), "takes true, false, 1 or 0; found -1"),
+    "255, which is -1 in eight bits": (np.array([1, 0, 255], np.uint8), "takes true, false, 1 or 0; found 255"),
+    "a half": (np.array([1, 0, 0.5]), "takes true, false, 1 or 0; found 0.5"),
+}
+
+
+@pytest.mark.parametrize(("column", "message"), BAD_FLAGS.values(), ids=BAD_FLAGS.keys())
+def test_a_bad_flag_is_refused_in_the_clients_words(column: Any, message: str) -> None:
+    with pytest.raises(dn.AnswerError, match=rf"^row 2 \(counted from 0\), column 'smoker'.*{message}"):
+        dn.randomize(COLUMNS | {"smoker": column}, PLAN)
+
+
+def test_booleans_are_no_answers_to_a_choice_and_a_matrix_is_no_column() -> None:
+    with pytest.raises(dn.AnswerError, match="row 0 .*column 'age' takes text or a number; found True"):
+        dn.randomize(COLUMNS | {"age": np.array([True, False, True])}, PLAN)
+    with pytest.raises(dn.AnswerError, match="column 'smoker'"):
+        dn.randomize(COLUMNS | {"smoker": np.ones((3, 2), bool)}, PLAN)
 
 
 def test_numbers_are_written_one_way() -> None:

@@ -1,7 +1,8 @@
 """True answers coming in: any dataframe, mapping of columns or list of records, as columns of codes.
 
-Columns are looked at by their distinct values, and each of those goes through the client's own `encode`: a million
-records and a single one on a device are read by the same rules and refused in the same words.
+A column is encoded by its distinct values, and each of those goes through the client's own `encode`: a million records
+and a single one on a device are read by the same rules and refused in the same words. Columns of booleans, or of 0 and
+1, for a flag, and numbers for ranges need no list of distinct values; what is wrong in them is left to the client, too.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -15,23 +16,46 @@ import pyarrow.compute as pc
 
 from deniable import client
 from deniable.errors import AnswerError
-
-Codes = npt.NDArray[np.int16]
+from deniable.kernels.perturb import BLOCK, Codes
 
 
 def columns(records: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """The named columns (or all), as Arrow arrays where they have one type, else as lists."""
+    """The named columns of some records, or all columns: Arrow arrays where they have one type, else lists."""
     if isinstance(records, Sequence) and not isinstance(records, str | bytes):
         return _from_rows(records, names)
     source = records if isinstance(records, Mapping) else _series(records, names)
-    table = {name: _as_arrow(client.answer(source, name), name) for name in names or source}
+    given = {name: client.answer(source, name) for name in names or source}
+    packed = _packed({name: values for name, values in given.items() if _is_numpy_bool(values)})
+    table = {name: packed[name] if name in packed else _as_arrow(values, name) for name, values in given.items()}
     lengths = {name: len(column) for name, column in table.items()}
     if len(set(lengths.values())) > 1:
         raise AnswerError(f"columns must be equally long; found {lengths}")
     return table
 
 
+def _is_numpy_bool(values: Any) -> bool:
+    """Whether a column is a plain numpy array of booleans; masked arrays, which are not plain, may hold nulls."""
+    return type(values) is np.ndarray and values.dtype == bool and values.ndim == 1
+
+
+def _packed(columns: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, Any]:
+    """Arrow arrays of boolean numpy columns: ten times as fast as by Arrow.
+
+    All columns are packed block by block: those of one matrix lie side by side in memory, and are read once.
+    """
+    planes = {name: np.empty((len(column) + 7) // 8, np.uint8) for name, column in columns.items()}
+    for start in range(0, max(map(len, columns.values()), default=0), BLOCK):
+        for name, column in columns.items():
+            block = np.packbits(np.ascontiguousarray(column[start : start + BLOCK]), bitorder="little")
+            planes[name][start // 8 : start // 8 + len(block)] = block
+    return {
+        name: pa.BooleanArray.from_buffers(pa.bool_(), len(columns[name]), [None, pa.py_buffer(plane)])
+        for name, plane in planes.items()
+    }
+
+
 def _from_rows(rows: Sequence[Any], names: Sequence[str] | None) -> dict[str, Any]:
+    """The columns of a list of records, each a mapping from names to answers."""
     for row, record in enumerate(rows):
         if not isinstance(record, Mapping):
             raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {record!r}")
@@ -47,6 +71,7 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None) -> dict[str, An
 
 
 def _as_arrow(values: Any, name: str) -> Any:
+    """One column as an Arrow array, or as a list if it has no one type that Arrow knows."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
         raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {values!r}")
     if isinstance(values, pa.Array | pa.ChunkedArray):
@@ -54,11 +79,11 @@ def _as_arrow(values: Any, name: str) -> Any:
     try:
         return values.to_arrow() if isinstance(values, nw.Series) else pa.array(values)
     except (ValueError, TypeError, OverflowError, NotImplementedError):  # Arrow's own errors among them
-        return list(values)  # answers of several types, or of none that Arrow knows: encoded one by one
+        return list(values)  # its answers are encoded one by one
 
 
 def _series(records: Any, names: Sequence[str] | None) -> dict[str, nw.Series[Any]]:
-    """The columns of any dataframe; of a lazy one, only those that are wanted."""
+    """The columns of any dataframe, as narwhals gives them; of a lazy one, only the named columns are computed."""
     try:
         frame = nw.from_native(records) if not _only_arrow(records) else nw.from_native(pa.table(records))
         if isinstance(frame, nw.LazyFrame):
@@ -74,13 +99,13 @@ def _series(records: Any, names: Sequence[str] | None) -> dict[str, nw.Series[An
 
 
 def _only_arrow(records: Any) -> bool:
-    """Whether it speaks Arrow and is no kind of frame or series that narwhals knows."""
+    """Whether some records can be read through Arrow, and are no kind of frame or series that narwhals knows."""
     known = nw.from_native(records, pass_through=True, allow_series=True)
     return known is records and hasattr(records, "__arrow_c_stream__")
 
 
 def whole(column: Any) -> Any:
-    """A column as one array; copied only if it is in several pieces."""
+    """A column as one Arrow array, copied only if it is in several chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     chunks = [chunk for chunk in column.chunks if len(chunk)]
@@ -88,12 +113,19 @@ def whole(column: Any) -> Any:
 
 
 def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:
-    """A column's answers as codes, by the rules of `client.encode`; an error names the row of the first bad answer."""
+    """Codes of a column's answers, by the rules of `client.encode`; an error names the row of the first bad answer."""
     if isinstance(column, list):
         return np.array([_encode_one(feature, value, first_row + row) for row, value in enumerate(column)], np.int16)
     column = whole(column)
     if "edges" in feature and (numbers := _numbers(column)) is not None:
         return _encode_numbers(feature, column, numbers, first_row)
+    if "values" not in feature and (flags := _flags(column)) is not None:
+        return flags
+    return _encode_distinct(feature, column, first_row)
+
+
+def _encode_distinct(feature: Mapping[str, Any], column: Any, first_row: int) -> Codes:
+    """Codes of a column by its distinct values, each of them encoded once by the client."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)  # a categorical may list values that nobody gave
     try:
@@ -116,8 +148,23 @@ def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes
     return np.asarray(codes[indices])
 
 
+def _flags(column: Any) -> Codes | None:
+    """Codes of a flag's column that holds booleans, or only the numbers 0 and 1; None for any other column."""
+    if column.null_count or not len(column):
+        return None
+    if pa.types.is_boolean(column.type):
+        packed = np.frombuffer(column.buffers()[1], np.uint8, offset=column.offset // 8)
+        before = column.offset % 8
+        return np.unpackbits(packed, count=before + len(column), bitorder="little")[before:].view(np.int8)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return None
+    numbers = column.to_numpy()
+    ones = numbers == 1
+    return ones.view(np.int8) if (ones | (numbers == 0)).all() else None
+
+
 def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
-    """A column of numbers, or of text that is all numbers, as floats with nan for null."""
+    """A column of numbers, or of text that is all numbers, as floats with nan for null; None for any other column."""
     if not (_is_number(column.type) or _is_text(column.type)):
         return None
     try:
@@ -127,17 +174,18 @@ def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
 
 
 def _encode_numbers(feature: Mapping[str, Any], column: Any, numbers: npt.NDArray[np.float64], first_row: int) -> Codes:
-    """Numbers into ranges, whole columns at once: too many distinct values to take them one by one."""
+    """Codes of the ranges that a column's numbers fall in, all at once: their distinct values may be too many."""
     edges = np.array(feature["edges"], float)
     bad = ~((numbers >= edges[0]) & (numbers <= edges[-1]))
     if bad.any():
         row = int(bad.argmax())
         _encode_one(feature, column[row].as_py(), first_row + row)
-    ranges: Codes = np.searchsorted(edges, numbers, side="right").astype(np.int16)
+    ranges = np.searchsorted(edges, numbers, side="right").astype(np.int16)
     return np.minimum(ranges, len(edges) - 1) - np.int16(1)
 
 
 def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
+    """Code of one answer; an error names its row."""
     try:
         return client.encode(feature, value)
     except AnswerError as error:
@@ -145,15 +193,17 @@ def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
 
 
 def _at(row: int, error: AnswerError) -> AnswerError:
+    """The same error with the row in front."""
     return AnswerError(f"row {row} (counted from 0), {error}")
 
 
 def distinct_values(records: Any) -> list[tuple[str, str, list[Any]]]:
-    """Each column's name, kind ("bool", "number" or "text") and different values, sorted."""
+    """Name, kind ("bool", "number" or "text") and sorted distinct values of each column of some records."""
     return [(name, *_distinct(name, column)) for name, column in columns(records).items()]
 
 
 def _distinct(name: str, column: Any) -> tuple[str, list[Any]]:
+    """Kind and sorted distinct values of one column; an ordered categorical keeps its own order."""
     if isinstance(column, list):
         raise AnswerError(f"column {name!r} mixes types; give it one, or write the schema yourself")
     column = whole(column)

@@ -108,11 +108,11 @@ def randomize_part(data: Any, plan: Plan, draws: Draws, first_row: int = 0) -> R
     if isinstance(data, Reports) or (isinstance(data, pa.Table) and PLAN_KEY in (data.schema.metadata or {})):
         raise AnswerError("these are reports, randomized already; once more would spoil every estimate made of them")
     columns = answers_in.columns(data, plan.schema.names)
-    codes = [answers_in.encode(feature.to_json(), columns[feature.name], first_row) for feature in plan.schema]
+    codes = (answers_in.encode(feature.to_json(), columns[feature.name], first_row) for feature in plan.schema)
     return randomize_codes(codes, plan, draws)
 
 
-def randomize_codes(codes: Sequence[Codes], plan: Plan, draws: Draws) -> Reports:
+def randomize_codes(codes: Iterable[Codes], plan: Plan, draws: Draws) -> Reports:
     """Randomize integer codes, an array for each feature."""
     arrays: dict[str, Any] = {}
     for coded, protocol, field in zip(codes, plan.protocols, fields(plan).values(), strict=True):

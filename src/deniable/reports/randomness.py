@@ -1,7 +1,7 @@
-"""Where bulk randomizing gets its 16-bit draws: a function from a count to that many draws.
+"""Where bulk randomizing gets its 16-bit draws from: a function from a count to that many draws.
 
-`secure` is an AES-256-CTR keystream under a key drawn from the operating system at each call: as unpredictable as that
-source, and some twenty times faster. `seeded` repeats itself, for simulations and tests.
+`secure` is the keystream of AES-256 in counter mode under a key drawn from the operating system at each call: as
+unpredictable as that source, and some twenty times faster. `seeded` repeats itself, for simulations and tests.
 """
 
 import os
@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from deniable.errors import DeniableError
 from deniable.kernels.perturb import Draws
 
-SLACK = 15  # the cipher wants room for one more block
+SLACK = 15  # Bytes after the last, for which the cipher wants room: a block of 16 less one.
 
 
 def secure() -> Draws:
-    """Draws that nobody can predict or repeat."""
+    """Cryptographically secure draws, which nobody can predict or repeat."""
     stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
     zeros = memoryview(bytes(1 << 18))
 
