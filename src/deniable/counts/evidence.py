@@ -55,11 +55,11 @@ def evidence(
     if not planes:
         return Evidence(reports, bits, {}, shown)
     packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]  # all reports
-    firsts, row = {}, 1
+    of, firsts, row = fields(plan), {}, 1
     for name in planes:
         first, row = row, row + plan[name].columns
         firsts[name] = first
-        if copies := fields(plan)[name].fill(shown[name], bits[first:row], tools):
+        if copies := of[name].fill(shown[name], bits[first:row], tools):
             packed += copies
             rows += range(first, row)
     tools.copy(np.array([array.ctypes.data for array in packed]), np.array(rows), reports, bits)

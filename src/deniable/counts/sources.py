@@ -48,7 +48,8 @@ def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch
 
 def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
     """Batches from files, reading the columns that these features need."""
-    wanted = [column for name in names for column in fields(plan)[name].names]
+    of = fields(plan)
+    wanted = [column for name in names for column in of[name].names]
     for path in files:
         source = open_parquet(path)
         for name in wanted:

@@ -166,7 +166,8 @@ class PatternTable(TallyKind):
     @cached_property
     def planes(self) -> Names:
         """Its features that show neither a value nor bits: their bits have to be made from what they show."""
-        return tuple(name for name in self.others if not fields(self.plan)[name].shows_bits)
+        of = fields(self.plan)
+        return tuple(name for name in self.others if not of[name].shows_bits)
 
     @property
     def needed(self) -> Names:

@@ -123,7 +123,8 @@ class Tally:
 
     def batch_rows(self, total: int, workers: int) -> int:
         """Reports of a batch: few enough to bound its memory and its time, and for every worker to have some."""
-        bits = plane_rows(self.plan, self.planes) + sum(fields(self.plan)[name].held for name in self.needed)
+        of = fields(self.plan)
+        bits = plane_rows(self.plan, self.planes) + sum(of[name].held for name in self.needed)
         quick = int(MOST_ROWS * BATCH_SECONDS / sum(kind.plain_seconds(MOST_ROWS) for kind in self.kinds))
         most = max(1, min(MOST_ROWS, BATCH_BITS // bits, quick))
         rounds = max(1, -(-total // (most * workers)))  # in which every worker takes one batch, all as long
@@ -135,7 +136,8 @@ class Tally:
 
     def _plain_seconds(self, reports: int) -> float:
         """What so many reports would cost without compiled code, hashes included."""
-        evidence = sum(fields(self.plan)[name].plain_seconds(reports) for name in self.planes)
+        of = fields(self.plan)
+        evidence = sum(of[name].plain_seconds(reports) for name in self.planes)
         return evidence + sum(kind.plain_seconds(reports) for kind in self.kinds)
 
 
