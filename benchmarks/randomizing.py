@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
 
 import deniable as dn
 from benchmarks.harness import Row, medians, show
@@ -57,6 +58,36 @@ def bits(n: int = 1_000_000, chunk: int = 1 << 14) -> list[Row]:
     ]
 
 
+def flags(n: int = 1_000_000, columns: int = 64, chunk: int = 1 << 14) -> list[Row]:
+    """Flags through `dn.randomize`, which are exact, secure and packed, against numpy on chunks of their matrix."""
+    rng = np.random.default_rng(3)
+    truth = rng.random((n, columns), np.float32) < 0.2
+    plan = dn.Plan(dn.Schema([dn.Flag(f"f{i}") for i in range(columns)]), epsilon=float(columns))
+    arrays = {name: np.ascontiguousarray(column) for name, column in zip(plan.schema.names, truth.T, strict=True)}
+    sources = {
+        "numpy booleans": arrays,
+        "an Arrow table": pa.table(arrays),
+        "numpy int8": {name: column.astype(np.int8) for name, column in arrays.items()},
+        "columns of a numpy matrix": dict(zip(plan.schema.names, truth.T, strict=True)),
+    }
+    p, q = plan.protocols[0].p, plan.protocols[0].q
+
+    def numpy_thresholds(dtype: type) -> None:
+        buffer, low, high = np.empty((chunk, columns), dtype), dtype(p), dtype(q)
+        for start in range(0, n, chunk):
+            block = truth[start : start + chunk]
+            _ = rng.random(out=buffer, dtype=dtype)[: len(block)] < np.where(block, high, low)
+
+    others = {
+        "numpy random() < where(...), float64": lambda: numpy_thresholds(np.float64),
+        "numpy random() < where(...), float32": lambda: numpy_thresholds(np.float32),
+    }
+    ours = {what: lambda data=data: dn.randomize(data, plan) for what, data in sources.items()}
+    times = medians(ours | others, repeats=5)
+    best = min(others, key=lambda name: times[name])
+    return [Row(f"{columns} flags from {what}, n = {n:,}", times[what], best, times[best], 2.0) for what in ours]
+
+
 def clients(n: int = 100_000) -> list[Row]:
     """Whole columns of integer codes through `dn.randomize`, against multi-freq-ldpy's client called for each."""
     with warnings.catch_warnings():
@@ -89,4 +120,4 @@ def clients(n: int = 100_000) -> list[Row]:
 
 def run() -> None:
     """Print the tables."""
-    show("Bulk randomizing, CPU time", bits() + clients())
+    show("Bulk randomizing, CPU time", bits() + flags() + clients())
