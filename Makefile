@@ -2,10 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test check demo bench studies figures docs clean
+.PHONY: test quick check demo bench studies figures docs clean
 
-test: check  ## lint, types and all tests
-	$(BIN)/pytest
+test: check  ## lint, types and all tests, on all processors
+	$(BIN)/pytest -n auto --dist worksteal
+
+quick: .venv/dev  ## the tests that are not slow, in less than a minute
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 check: .venv/dev
 	$(BIN)/ruff check

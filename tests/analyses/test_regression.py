@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from tests.support.surveys import ODD, survey
+from tests.support.surveys import ODD, repeated, survey
 
 
 def least_squares(records: dict, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,8 +58,7 @@ def test_regression_holds_the_truth_as_often_as_it_says() -> None:
     plan = survey(10)[1].plan
     rng = np.random.default_rng(1)
     far = []
-    for _ in range(300):
-        counts = dn.count(dn.randomize(records, plan, rng=rng), ["smoker", "drinker", "age"])
+    for counts in repeated(records, plan, 300, rng):
         found = dn.regress(counts, "smoker", on=["drinker", "age"], about="respondents")
         far.append((found.coefficients - b) / found.stderr)
     far = np.array(far)

@@ -11,7 +11,7 @@ import deniable as dn
 from deniable.inference.axis import Axis
 from tests.support.channels import evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
-from tests.support.surveys import own_estimate, some_counts, supports, truth_tensor
+from tests.support.surveys import own_estimate, repeated, some_counts, supports, truth_tensor
 
 
 def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[list[Fraction], list[list[Fraction]]]:
@@ -201,9 +201,7 @@ def test_statistics_with_a_control() -> None:
     records = {"a": np.array(values(3))[a], "b": b}
     truth = truth_tensor(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)))
     runs = 2000
-    estimates = [
-        dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"]) for _ in range(runs)
-    ]
+    estimates = [dn.estimate(counts, ["a", "b"]) for counts in repeated(records, plan, runs, rng)]
     means = np.array([est.mean for est in estimates])
     stated = at_truth(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)), "consistent")
     spread = np.sqrt(np.where(stated.variance > 1e-9, stated.variance, np.inf))
@@ -216,10 +214,7 @@ def test_statistics_with_a_control() -> None:
     scale = np.sqrt(np.outer(*[np.diag(stated.covariance()).clip(1e-9)] * 2))
     assert np.abs((average - stated.covariance()) / scale).max() < 0.05
     wrong = dn.Plan(schema, {"a": dn.UnaryEncoding.optimized(1.5), "b": dn.RandomizedResponse(p=0.2, q=0.75)})
-    counts = [
-        dn.Counts(wrong, {("a", "b"): dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]).array("a", "b")})
-        for _ in range(200)
-    ]
+    counts = [dn.Counts(wrong, own.tables) for own in repeated(records, plan, 200, rng)]
     biased = np.mean([dn.estimate(c, ["a", "b"]).mean for c in counts], axis=0)
     assert np.abs((biased - truth) / spread * np.sqrt(200)).max() > 4.5
 

@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from tests.support.situations import tiny, values
-from tests.support.surveys import cumulants_of, some_counts
+from tests.support.surveys import cumulants_of, repeated, some_counts
 
 
 def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> None:
@@ -160,8 +160,8 @@ def test_simultaneous_intervals_hold_for_whole_tables() -> None:
     truth = np.array([[np.mean((a == x) & (b == y)) for y in (False, True)] for x in range(4)]).reshape(-1)
     records = {"a": np.array(values(4))[a], "b": b}
     held = {True: 0, False: 0}
-    for _ in range(400):
-        est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"])
+    for counts in repeated(records, plan, 400, rng):
+        est = dn.estimate(counts, ["a", "b"])
         for simultaneous in held:
             table = est.table(simultaneous=simultaneous)
             low, high = (table[name].to_numpy() for name in ("low", "high"))

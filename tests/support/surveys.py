@@ -11,6 +11,9 @@ import numpy as np
 import deniable as dn
 from deniable.client import PRIME
 from deniable.inference.cumulants import Cumulants
+from deniable.reports import answers_in
+from deniable.reports.randomize import randomize_codes
+from deniable.reports.randomness import seeded
 from deniable.survey.protocols.base import Protocol
 from tests.support.scripted import some_records
 
@@ -85,16 +88,15 @@ def truth_tensor(plan: dn.Plan, people: list[tuple[int, ...]]) -> np.ndarray:
     return np.asarray(total)
 
 
+def answers(feature: dn.Flag | dn.Choice, codes: np.ndarray) -> np.ndarray:
+    """The answers that codes stand for."""
+    return np.array(feature.values)[codes] if isinstance(feature, dn.Choice) else codes == 1
+
+
 def some_counts(plan: dn.Plan, n: int = 500, seed: int = 1) -> dn.Counts:
     """Counts of all features together, of answers that are equally common."""
     rng = np.random.default_rng(seed)
-    records = {
-        feature.name: [
-            (feature.values[x] if isinstance(feature, dn.Choice) else bool(x))
-            for x in rng.integers(feature.levels, size=n)
-        ]
-        for feature in plan.schema
-    }
+    records = {feature.name: answers(feature, rng.integers(feature.levels, size=n)) for feature in plan.schema}
     return dn.count(dn.randomize(records, plan, rng=rng), plan.schema.names)
 
 
@@ -102,13 +104,27 @@ def skewed_reports(plan: dn.Plan, n: int, seed: int = 1) -> dn.Reports:
     """Reports of answers of which each is half as common as the one before."""
     rng = np.random.default_rng(seed)
     records = {
-        feature.name: [
-            (feature.values[x] if isinstance(feature, dn.Choice) else bool(x))
-            for x in np.minimum(rng.geometric(0.5, size=n) - 1, feature.levels - 1)
-        ]
+        feature.name: answers(feature, np.minimum(rng.geometric(0.5, size=n) - 1, feature.levels - 1))
         for feature in plan.schema
     }
     return dn.randomize(records, plan, rng=rng)
+
+
+def repeated(records: dict[str, np.ndarray], plan: dn.Plan, runs: int, rng: np.random.Generator) -> list[dn.Counts]:
+    """Counts of many surveys of the same respondents.
+
+    All are randomized and counted in one go, which takes much less time than one by one: which survey a report is of is
+    one more feature, and public.
+    """
+    which = dn.Choice("which survey", [str(run) for run in range(runs)])
+    protocols = {feature.name: protocol for feature, protocol in plan}
+    several = dn.Plan(dn.Schema([which, *plan.schema]), {"which survey": dn.Public()} | protocols)
+    codes = [answers_in.encode(feature.to_json(), records[feature.name].tolist()) for feature in plan.schema]
+    of_all = [np.repeat(np.arange(runs, dtype=np.int16), len(codes[0])), *(np.tile(own, runs) for own in codes)]
+    names = plan.schema.names
+    reports = randomize_codes(of_all, several, seeded(rng))
+    table = dn.count(reports, ["which survey", *names]).array("which survey", *names)
+    return [dn.Counts(plan, {names: own}) for own in table[1:]]
 
 
 AGES = ["young", "middle", "old"]
