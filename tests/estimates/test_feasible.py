@@ -24,6 +24,7 @@ def hopeless_and_other_plans(epsilon: float) -> list[dn.Plan]:
         dn.UnaryEncoding.symmetric(epsilon),
         dn.UnaryEncoding.optimized(epsilon),
         dn.LocalHashing(epsilon=epsilon),
+        dn.SubsetSelection(epsilon=epsilon, size=2),
         dn.Public(),
     ]
     schema = dn.Schema([dn.Choice("a", values(4)), dn.Flag("b"), dn.Choice("c", values(3))])

@@ -21,6 +21,8 @@ PROTOCOLS = {
     "optimized": dn.UnaryEncoding.optimized(4.0),
     "sharpest": dn.UnaryEncoding(p=1 / 65536, q=65535 / 65536),
     "hashing": dn.LocalHashing(epsilon=2.0, buckets=3),
+    "sets": dn.SubsetSelection(epsilon=1.0),
+    "sharp sets": dn.SubsetSelection(epsilon=6.0, size=1),
     "public": dn.Public(),
 }
 

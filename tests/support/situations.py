@@ -108,6 +108,10 @@ def tiny(kind: str) -> tuple[dn.Plan, list[tuple[int, ...]]]:
             schema = dn.Schema([dn.Choice("a", values(3)), dn.Choice("b", values(2))])
             protocols = {"a": dn.LocalHashing(epsilon=1.0, buckets=2), "b": dn.GRR(epsilon=1.0)}
             people = [(0, 0), (2, 1)]
+        case "subsets":
+            schema = dn.Schema([dn.Choice("a", values(4)), dn.Flag("b")])
+            protocols = {"a": dn.SubsetSelection(epsilon=1.0, size=2), "b": dn.RandomizedResponse(p=0.2, q=0.7)}
+            people = [(0, 1), (3, 0)]
         case _:
             schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b"), dn.Choice("c", values(2))])
             protocols = {
@@ -119,7 +123,7 @@ def tiny(kind: str) -> tuple[dn.Plan, list[tuple[int, ...]]]:
     return dn.Plan(schema, protocols), people
 
 
-KINDS = ["flags", "GRR", "unary", "hashing", "mixed"]
+KINDS = ["flags", "GRR", "unary", "hashing", "subsets", "mixed"]
 METHODS = ["unbiased", "consistent"]
 
 

@@ -33,7 +33,7 @@ def supports(plan: dn.Plan, table: Any, name: str) -> np.ndarray:
             seed = np.frombuffer(report[f"{name}: seed"], "<u4").tolist()
             g, y = protocol.buckets, report[f"{name}: bucket"]
             bits = [sum(c * v**k for k, c in enumerate(seed)) % PRIME * g // PRIME == y for v in feature.columns]
-        elif isinstance(protocol, dn.UnaryEncoding):
+        elif isinstance(protocol, dn.UnaryEncoding | dn.SubsetSelection):
             bits = [report[f"{name}: {value}"] for value in feature.values]
         elif isinstance(feature, dn.Flag):
             bits = [report[name]]

@@ -28,7 +28,7 @@ def small_plans(draw: st.DrawFn) -> dn.Plan:
     epsilons = st.floats(0.01, 12)
     for place in range(draw(st.integers(1, 3))):
         name = f"f{place}"
-        kind = draw(st.sampled_from(["RR", "RR by p and q", "GRR", "SUE", "OUE", "UE", "LH"]))
+        kind = draw(st.sampled_from(["RR", "RR by p and q", "GRR", "SUE", "OUE", "UE", "LH", "SS"]))
         choice = dn.Choice(name, values(draw(st.integers(2, 3))))
         features.append(dn.Flag(name) if "RR" in kind and kind != "GRR" else choice)
         p, q = draw(st.floats(0.001, 0.49)), draw(st.floats(0.5, 0.999))
@@ -40,6 +40,7 @@ def small_plans(draw: st.DrawFn) -> dn.Plan:
             "OUE": lambda: dn.UnaryEncoding.optimized(draw(epsilons)),
             "UE": lambda: dn.UnaryEncoding(p=p, q=q),
             "LH": lambda: dn.LocalHashing(epsilon=draw(epsilons), buckets=2),
+            "SS": lambda: dn.SubsetSelection(epsilon=draw(epsilons), size=draw(st.integers(1, choice.levels - 1))),
         }[kind]()
     return dn.Plan(dn.Schema(features), protocols)
 

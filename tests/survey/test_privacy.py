@@ -21,6 +21,7 @@ PLANS = {
             "unary": dn.UnaryEncoding(p=0.25, q=0.5),
         },
     ),
+    "sets": dn.Plan(SCHEMA, {"grr": dn.SubsetSelection(epsilon=1.0, size=2)}, epsilon=2.5),
     "with a public one": dn.Plan(SCHEMA, {"grr": dn.Public()}, epsilon=1.5),
 }
 

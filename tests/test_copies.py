@@ -1,0 +1,47 @@
+"""Nouns pickle and copy, and compare equal afterwards."""
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+import deniable as dn
+from tests.support.situations import PLANS
+from tests.support.surveys import some_reports
+
+every_way = pytest.mark.parametrize(
+    "again", [lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy, copy.copy], ids=["pickled", "deep", "shallow"]
+)
+
+
+@every_way
+@pytest.mark.parametrize("title", PLANS)
+def test_plans_and_reports(title: str, again: Any) -> None:
+    plan = PLANS[title]
+    copied = again(plan)
+    assert copied == plan
+    assert (copied.fingerprint, copied.epsilon, hash(copied)) == (plan.fingerprint, plan.epsilon, hash(plan))
+    reports = some_reports(plan, 20)
+    assert again(reports) == reports
+    assert again(reports).to_bytes() == reports.to_bytes()
+
+
+@every_way
+@pytest.mark.parametrize("title", ["everything mixed", "subsets", "one flag"])
+def test_counts(title: str, again: Any) -> None:
+    reports = some_reports(PLANS[title], 50)
+    orders = range(1, min(3, len(reports.plan.schema)) + 1)
+    for counts in (dn.count(reports, reports.plan.schema.names[:2]), *(dn.count(reports, order=k) for k in orders)):
+        copied = again(counts)
+        assert copied == counts
+        assert copied.n == counts.n
+        for array in copied.tables.values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+
+
+def test_other_counts_are_not_equal() -> None:
+    one, other = (some_reports(PLANS["one flag"], count) for count in (50, 51))
+    assert dn.count(one, order=1) != dn.count(other, order=1)
+    assert one != other
