@@ -138,6 +138,14 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
         assert loaded == [], page
 
 
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_targets_of_make_exist(document: str) -> None:
+    targets = set(re.findall(r"^(\w+):", read("Makefile"), re.M))
+    named = set(re.findall(r"(?:`|^)make (\w+)", read(document), re.M))
+    assert "test" in named
+    assert named <= targets
+
+
 def test_the_test_command_is_the_same_everywhere() -> None:
     assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "make test"
     assert "make test" in (ROOT / "README.md").read_text()
