@@ -140,7 +140,7 @@ def test_likely_shares_are_nearer_to_the_truth_where_noise_rules() -> None:
 def test_an_estimate_that_was_conditioned_is_refused() -> None:
     counts = simulated(TRUTH, dn.Plan(SCHEMA, epsilon=6.0), np.random.default_rng(5), n=1000)
     known = dn.estimate(counts, ["c"]).given({"c": {"x": 0.5}})
-    with pytest.raises(TypeError, match="straight from counts"):
+    with pytest.raises(dn.EstimateError, match="straight from counts"):
         sample_size.for_cells(known, [{"c": "x"}])
 
 

@@ -43,7 +43,8 @@ def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[li
 
 def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Estimate:
     """An estimate that happens to be the truth: the formulas without any noise in what they are put at."""
-    from deniable.estimates.estimate import Estimate, Group
+    from deniable.estimates.estimate import Estimate
+    from deniable.estimates.respondents import Group
 
     axes = tuple(Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols)
     return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)
@@ -336,7 +337,7 @@ def test_flags_alone_are_transformed_in_place_to_the_same(flags: int, monkeypatc
                 general = np.moveaxis(axis.invert(np.moveaxis(general, k, -1)), -1, k)
             np.testing.assert_allclose(est.mean, general, rtol=1e-10, atol=1e-8)
             rows = [np.eye(2)] * flags
-            slow = group.cumulants(rows, population=subject == "population").variance
+            slow = group.cumulants(rows, Subject(subject)).variance
             np.testing.assert_allclose(est.variance, slow, rtol=1e-9, atol=1e-7 * np.abs(slow).max())
 
 

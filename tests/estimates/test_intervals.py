@@ -45,9 +45,9 @@ def test_unbiased_unary_columns_have_exact_intervals_and_centred_ones_shorter() 
     plan = dn.Plan(dn.Schema([dn.Choice("a", values(4))]), {"a": dn.UnaryEncoding.optimized(1.0)})
     counts = some_counts(plan, 2000)
     plain, centred = (dn.estimate(counts, ["a"], method=method).cell(a="v2") for method in ("unbiased", "consistent"))
-    assert plain.law is not None
-    assert plain.law.c == counts.array("a")[3]
-    assert centred.law is None
+    assert plain.exact is not None
+    assert plain.exact.c == counts.array("a")[3]
+    assert centred.exact is None
     lengths = [np.diff(one.confidence_interval())[0] for one in (plain, centred)]
     assert lengths[1] < 0.95 * lengths[0]
 
@@ -56,12 +56,12 @@ def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(mon
     plan, _ = tiny("GRR")
     est = dn.estimate(some_counts(plan, 1000), ["a"])
     exact = est.cell(a="v0")
-    assert exact.law is not None
-    assert (est + est).cell(a="v0").law is None
+    assert exact.exact is not None
+    assert (est + est).cell(a="v0").exact is None
     assert (est + est).cell(a="v0").enough
     monkeypatch.setattr("deniable.estimates.respondents.MOST_EXACT", 999)
     normal = est.cell(a="v0")
-    assert normal.law is None
+    assert normal.exact is None
     assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
 
 

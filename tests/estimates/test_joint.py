@@ -10,7 +10,8 @@ from scipy import stats
 import deniable as dn
 from deniable.estimates.respondents import Group
 from deniable.inference.association import wald
-from deniable.inference.ratios import STEADY
+from deniable.inference.ratios import SURELY_POSITIVE
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.joint_questions import BATCH, QUESTIONS, Asked, asked, measure, statistics
 from tests.support.many_surveys import Setting, respondents, surveys
@@ -142,7 +143,7 @@ def test_mutual_information_needs_cells_that_are_surely_not_empty() -> None:
         records = {"a": a, "b": ~a & (rng.random(3_000) < 0.5)}
         est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"]).about("population")
         both = est.cell(a=True, b=True)
-        if 0 < both.value < STEADY * both.stderr:
+        if 0 < both.value < SURELY_POSITIVE * both.stderr:
             tried += 1
             found = est.association("a", "b")
             assert np.isfinite(found.mutual_information.value)
@@ -226,7 +227,7 @@ def test_nothing_is_divided_by_what_may_be_zero() -> None:
     est = dn.estimate(dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"]), ["a", "b"])
     b = est.cell(b=True)
     assert all(est.cell(cell).enough for cell in ({"a": True, "b": True}, {"b": True}, {"a": True}, {"b": False}))
-    assert b.value < STEADY * b.stderr
+    assert b.value < SURELY_POSITIVE * b.stderr
     for answer in (est.correlation("a", "b"), est.correlation("b", "a"), est.odds_ratio("a", "b")):
         assert not answer.enough
         assert "not enough reports" in str(answer)
@@ -341,6 +342,6 @@ def test_the_test_of_independence_has_its_size_and_the_respondents_covariance_ha
     over, axes = flat(rows), tuple(many.axes)
     even = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))[..., None] * setting.n
     truth = along(even, [margins(axis.m) for axis in axes])  # of one survey, whose respondents' covariance is the same
-    wrong = Group(setting.n, axes, np.moveaxis(truth, 0, -1)).dense(population=False)
+    wrong = Group(setting.n, axes, np.moveaxis(truth, 0, -1)).dense(Subject.RESPONDENTS)
     statistic, _ = wald(along(many.estimates, rows) / setting.n, over @ wrong @ over.T / setting.n**2)
     assert (statistic > most).mean() > 0.3

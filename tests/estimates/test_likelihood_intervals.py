@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.respondents import _near
+from deniable.estimates.dense import near_bound
 from tests.support.situations import tiny, values
 from tests.support.surveys import skewed_reports
 
@@ -141,10 +141,10 @@ def test_what_was_seen_stays_possible() -> None:
 def test_what_is_near_the_edge() -> None:
     above = np.array([1.9, 2.1, 90.0, 98.1, 0.0, 50.0])
     one = np.ones(6)
-    np.testing.assert_array_equal(_near(above, 100 - above, one, one), [True, False, False, True, True, False])
+    np.testing.assert_array_equal(near_bound(above, 100 - above, one, one), [True, False, False, True, True, False])
     middle = np.full(4, 50.0)
     before, own = np.array([0.0, -1.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.24, 0.26])
-    np.testing.assert_array_equal(_near(middle, middle, own, before), [True, True, True, False])
+    np.testing.assert_array_equal(near_bound(middle, middle, own, before), [True, True, True, False])
 
 
 def test_a_sum_with_a_feasible_table_keeps_both_halves() -> None:

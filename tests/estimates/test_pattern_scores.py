@@ -188,7 +188,7 @@ def test_scores_are_taken_at_the_answers_own_shares(monkeypatch: pytest.MonkeyPa
 
     at_own = error()
     monkeypatch.setattr(
-        "deniable.estimates.estimate.margin_shares", lambda axes, _: [np.full(axis.m, 1 / axis.m) for axis in axes]
+        "deniable.estimates.feasible.margin_shares", lambda axes, _: [np.full(axis.m, 1 / axis.m) for axis in axes]
     )
     assert np.sqrt(at_own / error()) < 0.85
 

@@ -10,6 +10,7 @@ import deniable as dn
 from deniable.estimates.respondents import Group, judge
 from deniable.inference.axis import Axis
 from deniable.inference.intervals import trusted
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, margins
 from tests.support.many_surveys import Setting, cells_of, coverage, plan_for, respondents, surveys, weights_of
 from tests.support.surveys import cumulants_of
@@ -20,9 +21,9 @@ def test_equally_common_answers_are_those_of_an_even_table() -> None:
         axes = tuple(Axis.of(protocol, centred=True) for protocol in plan.protocols)
         table = along(np.full(levels, 600 / np.prod(levels)), [margins(axis.m) for axis in axes])
         rows = weights_of(axes, [0] * len(levels))
-        for population in (False, True):
-            even = Group(600, axes, np.zeros_like(table)).even(rows, population=population)
-            for field, wanted in vars(Group(600, axes, table).cumulants(rows, population=population)).items():
+        for subject in Subject:
+            even = Group(600, axes, np.zeros_like(table)).even(rows, subject)
+            for field, wanted in vars(Group(600, axes, table).cumulants(rows, subject)).items():
                 np.testing.assert_allclose(getattr(even, field), wanted, rtol=1e-10)
 
 
@@ -56,10 +57,10 @@ def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
     many = surveys(setting, respondents(setting, 300, rng), rng)
     axes, rows = tuple(many.axes), weights_of(many.axes, (0, 0, 1))
     group = Group(200, axes, many.estimates)
-    found, independent, even = (of(rows, population=True) for of in (group.cumulants, group.independent, group.even))
+    found, independent, even = (of(rows, Subject.POPULATION) for of in (group.cumulants, group.independent, group.even))
     assert trusted(found, independent, cumulants_of(1.0)).mean() > 0.5
     assert not trusted(found, independent, even).any()
-    assert not judge([group], rows, population=True)[1].any()
+    assert not judge([group], rows, Subject.POPULATION)[1].any()
 
 
 def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:

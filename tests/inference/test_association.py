@@ -7,6 +7,7 @@ import pytest
 
 from deniable.estimates.respondents import Group
 from deniable.inference.association import strength
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat
 from tests.support.many_surveys import Setting, surveys
 
@@ -40,7 +41,7 @@ def test_the_strength_of_an_association_holds_the_truth_and_has_no_bias(phi: flo
     many = surveys(setting, people, rng)
     rows, axes = [answer_rows(axis.m) for axis in many.axes], tuple(many.axes)
     over = flat(rows)
-    covariance = over @ Group(setting.n, axes, many.estimates).dense(population=True) @ over.T / setting.n**2
+    covariance = over @ Group(setting.n, axes, many.estimates).dense(Subject.POPULATION) @ over.T / setting.n**2
     law, _ = strength(along(many.estimates, rows) / setting.n, covariance, mutual=mutual)
     r, c = shares.sum(axis=1), shares.sum(axis=0)
     square = (

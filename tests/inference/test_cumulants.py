@@ -12,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.inference.axis import Axis
 from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.base import Protocol
 from tests.support.channels import Channel, Outcome, evidence_channel
@@ -50,10 +51,11 @@ def central(chances: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str) -> None:
     plan, people = tiny(kind)
     centred, population, n = method == "consistent", subject == "population", len(people)
+    about = Subject(subject)
     axes = [Axis.of(protocol, centred=centred) for protocol in plan.protocols]
     rows = rows_of(axes, np.random.default_rng(5))
     truth = truth_tensor(plan, people)
-    stated = cumulants(n, axes, rows, by_table(truth), population=population)
+    stated = cumulants(n, axes, rows, by_table(truth), about)
     for at in product(range(2), repeat=len(axes)):
         w = reduce(np.multiply.outer, [matrix[row] for matrix, row in zip(rows, at, strict=True)])
         alone = [matrix[row : row + 1] for matrix, row in zip(rows, at, strict=True)]
@@ -61,7 +63,7 @@ def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str
 
         def own_variance(z: np.ndarray) -> float:
             """What one report adds to the estimated variance; about the population, of its linear part."""
-            found = cumulants(1, axes, alone, by_table(z), population=population).variance.item()
+            found = cumulants(1, axes, alone, by_table(z), about).variance.item()
             y = float((w * z).sum())
             return found + y**2 - 2 * center * y if population else found
 
@@ -79,7 +81,8 @@ def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str
             sum(chances @ ((y - chances @ y) * (v - chances @ v)) for chances, y, v in laws),
             sum(chances @ (v - chances @ v) ** 2 for chances, _, v in laws),
         ]
-        got = [getattr(stated, name)[at] for name in ("variance", "third", "fourth", "slope", "wobble")]
+        names = "variance", "third", "fourth", "covariance_with_variance", "variance_of_variance"
+        got = [getattr(stated, name)[at] for name in names]
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
         assert stated.mean[at] == pytest.approx(n * center)
 
@@ -92,9 +95,9 @@ def test_at_independence_the_table_is_a_product_of_proper_margins() -> None:
     truth[2, 0, 0], truth[1, 0, 0], truth[3, 0, 0] = -1.0, 3.0, 4.0  # shares 0, 3/7, 4/7
     shares = [np.array([1, 3 / 7, 0, 4 / 7]), np.array([1, 0.5]), np.array([1, 0.5, 0.5])]
     table = 6 * reduce(np.multiply.outer, shares)
-    for population in (False, True):
-        ours = cumulants(6, axes, rows, by_margins(truth, 3), population=population)
-        theirs = cumulants(6, axes, rows, by_table(table), population=population)
+    for subject in Subject:
+        ours = cumulants(6, axes, rows, by_margins(truth, 3), subject)
+        theirs = cumulants(6, axes, rows, by_table(table), subject)
         for name in vars(ours):
             np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-10)
 
@@ -106,9 +109,9 @@ def test_many_surveys_at_once_are_as_one_by_one() -> None:
     first, second = truth_tensor(plan, people), truth_tensor(plan, people[:1] * 3)
     both = np.stack([first, second], axis=-1)
     for contraction, one in ((by_table(both), by_table), (by_margins(both, 2), lambda truth: by_margins(truth, 2))):
-        together = cumulants(3, axes, rows, contraction, population=True)
+        together = cumulants(3, axes, rows, contraction, Subject.POPULATION)
         for survey, truth in enumerate((first, second)):
-            alone = cumulants(3, axes, rows, one(truth), population=True)
+            alone = cumulants(3, axes, rows, one(truth), Subject.POPULATION)
             for name in vars(alone):
                 np.testing.assert_allclose(getattr(together, name)[survey], getattr(alone, name), rtol=1e-12)
 
@@ -128,11 +131,11 @@ def test_rows_that_are_alike_need_not_be_written_out(kind: str, method: str, mon
     ]
     shares = [np.array([1.0, *[1 / max(2, axis.m)] * axis.m]) for axis in axes]
     tables = by_table(truth), by_margins(truth, features), by_shares(np.asarray(3.0), shares)
-    for rows, contraction, population in product(others, tables, (False, True)):
+    for rows, contraction, subject in product(others, tables, Subject):
         monkeypatch.setattr("deniable.inference.cumulants.MANY", 1000)
-        long = cumulants(3, axes, rows, contraction, population=population)
+        long = cumulants(3, axes, rows, contraction, subject)
         monkeypatch.setattr("deniable.inference.cumulants.MANY", 2)
-        short = cumulants(3, axes, rows, contraction, population=population)
+        short = cumulants(3, axes, rows, contraction, subject)
         for name in vars(long):
             np.testing.assert_allclose(getattr(short, name), getattr(long, name), rtol=1e-9, atol=1e-9)
     several = [axis.m > 1 for axis in axes]
@@ -174,6 +177,6 @@ def test_local_hashing_over_a_whole_hash_family(method: str, coefficients: int, 
         y = np.array([weights[0] @ np.array(own_estimate(protocol, bits, centred=axis.centred), float) for bits in law])
         variance, third, _ = central(np.array([float(chance) for chance in law.values()]), y)
         truth = np.array([1.0, *(float(v == code) for v in range(5))])
-        stated = cumulants(1, [axis], [weights], by_table(truth), population=False)
+        stated = cumulants(1, [axis], [weights], by_table(truth), Subject.RESPONDENTS)
         agree = np.isclose([stated.variance[0], stated.third[0]], [variance, third], rtol=1e-10)
         assert agree.all() == right

@@ -1,9 +1,21 @@
-"""Questions that are ratios: gradients against finite differences, the delta method against draws."""
+"""Ratios: gradients against finite differences, the delta method and Fieller's distribution against draws, its ends."""
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+import deniable as dn
+from deniable.inference.ratios import (
+    CONDITIONAL,
+    CORRELATION,
+    DIFFERENCE,
+    ODDS_RATIO,
+    RATIO,
+    SURELY_POSITIVE,
+    Question,
+    RatioDistribution,
+)
+from tests.support.surveys import survey
 
 ALL = {question.name: question for question in (CONDITIONAL, DIFFERENCE, RATIO, ODDS_RATIO, CORRELATION)}
 
@@ -47,9 +59,53 @@ def test_the_delta_method_is_that_of_draws(question: Question) -> None:
     covariance = root @ root.T
     drawn = rng.multivariate_normal(x, covariance, size=200_000)
     values = question.top(drawn)[0] / question.bottom(drawn)[0]
-    law = question.law(x, covariance)
+    law = question.distribution(x, covariance)
     assert law.value == pytest.approx(values.mean(), abs=5e-5 * abs(law.value) + 1e-6)
     assert law.stderr == pytest.approx(values.std(), rel=0.01)
     assert question.variance(x, covariance) == pytest.approx(law.stderr**2, rel=1e-9)
     for q in (0.025, 0.5, 0.975):
         assert law.cdf(np.quantile(values, q)) == pytest.approx(q, abs=0.003)
+
+
+def test_the_law_of_a_ratio_is_that_of_draws() -> None:
+    rng = np.random.default_rng(1)
+    law = RatioDistribution(0.3, 1.0, 0.04, 0.01, 0.02)
+    top, bottom = rng.multivariate_normal([0.3, 1.0], [[0.04, 0.01], [0.01, 0.02]], size=400_000).T
+    for q in (0.01, 0.1, 0.5, 0.9, 0.99):
+        assert (top / bottom <= law.ppf(q)).mean() == pytest.approx(q, abs=0.002)
+        assert law.cdf(law.ppf(q)) == pytest.approx(q)
+    x = np.linspace(-2, 3, 20_001)
+    np.testing.assert_allclose(np.gradient(law.cdf(x), x)[1:-1], law.pdf(x)[1:-1], atol=1e-4)
+    normal = RatioDistribution(0.3, 1.0, 0.04, 0.0, 0.0)
+    q = np.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(normal.ppf(q), stats.norm(0.3, 0.2).ppf(q))
+    np.testing.assert_allclose(normal.pdf(x), stats.norm(0.3, 0.2).pdf(x))
+    assert (law.how, normal.how) == ("Fieller", "delta method")
+
+
+def test_a_bottom_that_may_be_zero_has_no_interval() -> None:
+    law = RatioDistribution(0.3, 0.1, 0.04, 0.0, 0.01)
+    assert np.isnan(law.ppf(0.025))
+    assert not np.isnan(law.ppf(0.3))
+    assert not CONDITIONAL.divisors_positive(np.array([0.3, 0.1]), np.diag([0.04, 0.01]))
+    just = (0.1 / SURELY_POSITIVE) ** 2
+    assert CONDITIONAL.divisors_positive(np.array([0.3, 0.1]), np.diag([0.04, 0.99 * just]))
+    assert not CONDITIONAL.divisors_positive(np.array([0.3, 0.1]), np.diag([0.04, 1.01 * just]))
+    assert not CONDITIONAL.divisors_positive(np.array([0.3, 0.1]), np.diag([0.04, -0.01]))
+
+
+def test_laws_answer_at_their_ends_without_warnings() -> None:
+    for law in (RatioDistribution(0.3, 1.0, 0.04, 0.01, 0.02), RatioDistribution(0.3, 1.0, 0.04, 0.0, 0.0)):
+        assert law.cdf([-np.inf, np.inf]) == pytest.approx([0, 1], abs=1e-9)
+        assert law.pdf([-np.inf, np.inf]).tolist() == [0, 0]
+        assert np.isnan(law.ppf([-1, 2])).all()
+        law.ppf([0, 1])
+    exact = RatioDistribution(0.3, 1.0, 0.0, 0.0, 0.0)
+    assert exact.cdf([0.2, 0.4]).tolist() == [0, 1]
+    assert exact.ppf(0.9) == pytest.approx(0.3)
+    _, counts = survey(5_000)
+    law = dn.estimate(counts, ["smoker", "age"]).association("smoker", "age").cramers_v.distribution
+    assert np.isnan(law.ppf([-1, 0, 1, 2])).all()
+    x = np.linspace(0.01, 0.6, 5001)
+    np.testing.assert_allclose(np.gradient(law.cdf(x), x)[1:-1], law.pdf(x)[1:-1], atol=2e-3)
+    assert law.cdf(-1.0) == law.pdf(-1.0) == 0

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimates.respondents import Group, at_independence, judge
-from deniable.inference.association import full, strength, wald
+from deniable.estimates.respondents import Group, judge
+from deniable.inference.association import divisors_positive, strength, wald
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.many_surveys import LEVEL, Setting, Surveys, respondents, surveys
 
@@ -81,16 +82,21 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
     weights = np.array([np.kron(rows[0][i], rows[1][j]) for i, j in at])
     group = Group(n, axes, many.estimates)
     shares = group.entries @ weights.T / n
-    spread = weights @ group.dense(population=many.population) @ weights.T / n**2
-    trusted = judge([group], rows, population=many.population)[1]
-    claims = np.all([trusted[:, i, j] for i, j in at], axis=0) & one.question.steady(shares, spread)
-    true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
+    spread = weights @ group.dense(many.subject) @ weights.T / n**2
+    trusted = judge([group], rows, many.subject)[1]
+    claims = np.all([trusted[:, i, j] for i, j in at], axis=0) & one.question.divisors_positive(shares, spread)
+    true = np.broadcast_to(many.shares, many.people.shape) if many.subject is Subject.POPULATION else many.people / n
     wide = along(np.moveaxis(true, 0, -1), [margins(m) for m in levels])
     truth = np.stack([wide[:, i, j] for i, j in at], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        law = one.question.law(shares, spread)
+        law = one.question.distribution(shares, spread)
         low, high = (law.ppf(0.5 + side * LEVEL / 2) for side in (-1, 1))
-        return one.question.law(truth, np.zeros_like(spread)).value, low, high, claims & np.isfinite(low + high)
+        return (
+            one.question.distribution(truth, np.zeros_like(spread)).value,
+            low,
+            high,
+            claims & np.isfinite(low + high),
+        )
 
 
 def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
@@ -99,11 +105,13 @@ def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
     rows = [answer_rows(axis.m) for axis in axes]
     over, shares = flat(rows), along(many.estimates, rows) / n
     group = Group(n, axes, many.estimates)
-    spread = over @ group.dense(population=many.population) @ over.T / n**2
-    trusted = judge([group], rows, population=many.population)[1].all(axis=(1, 2))
+    spread = over @ group.dense(many.subject) @ over.T / n**2
+    trusted = judge([group], rows, many.subject)[1].all(axis=(1, 2))
     law, _ = strength(shares, spread, mutual=one.mutual)
-    claims = trusted & full(shares, spread, cells=one.mutual) & np.isfinite(law.value) & np.isfinite(law.stderr)
-    true = np.broadcast_to(many.shares, many.people.shape) if many.population else many.people / n
+    claims = (
+        trusted & divisors_positive(shares, spread, cells=one.mutual) & np.isfinite(law.value) & np.isfinite(law.stderr)
+    )
+    true = np.broadcast_to(many.shares, many.people.shape) if many.subject is Subject.POPULATION else many.people / n
     expected = true.sum(axis=2, keepdims=True) * true.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         if one.mutual:
@@ -141,7 +149,7 @@ def statistics(setting: Setting, shares: Any, runs: int, rng: np.random.Generato
         many = surveys(replace(setting, answers="loosely"), people, rng)
         axes = tuple(many.axes)
         rows = [answer_rows(axis.m) for axis in axes]
-        covariance = at_independence(Group(setting.n, axes, many.estimates))
+        covariance = Group(setting.n, axes, many.estimates).at_independence()
         over = flat(rows)
         statistic, degrees = wald(along(many.estimates, rows) / setting.n, over @ covariance @ over.T / setting.n**2)
         found.append(statistic)

@@ -16,6 +16,7 @@ from deniable.estimates.respondents import Group, judge
 from deniable.inference.axis import Axis
 from deniable.inference.intervals import limits
 from deniable.inference.one_column import OneColumn
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import answer_rows, invert
 from deniable.simulate import shown_patterns
 from deniable.validation.coverage_survey import shares_for as loosely
@@ -139,8 +140,8 @@ class Surveys:
         return [Axis.of(protocol, centred=True) for protocol in self.plan.protocols]
 
     @property
-    def population(self) -> bool:
-        return self.setting.subject == "population"
+    def subject(self) -> Subject:
+        return Subject(self.setting.subject)
 
     def counts(self, survey: int) -> dn.Counts:
         """What was counted in one survey."""
@@ -149,21 +150,21 @@ class Surveys:
     def truth(self, cell: tuple[int, ...]) -> Any:
         """The true number, in each survey."""
         expected = np.full(len(self.people), self.setting.n * self.shares[cell])
-        return expected if self.population else self.people[(slice(None), *cell)]
+        return expected if self.subject is Subject.POPULATION else self.people[(slice(None), *cell)]
 
     def limits(self, cell: tuple[int, ...], *, corrected: bool = True) -> tuple[Any, Any, Any]:
         """Low and high of each survey's interval, and whether it claims it; or those of the plain normal interval."""
         rows = weights_of(self.axes, cell)
         axes, n = tuple(self.axes), self.setting.n
-        found, enough = judge([Group(n, axes, self.estimates)], rows, population=self.population)  # all surveys at once
+        found, enough = judge([Group(n, axes, self.estimates)], rows, self.subject)  # all surveys at once
         claims = enough.reshape(-1)
         if not corrected:
-            found = replace(found, third=0 * found.third, slope=0 * found.slope)
+            found = replace(found, third=0 * found.third, covariance_with_variance=0 * found.covariance_with_variance)
         low, high = (limit.reshape(-1) for limit in limits(found, LEVEL))
         if len(axes) == 1 and corrected:
             for k in range(len(low)):
                 group = Group(n, axes, self.estimates[..., k])
-                if law := group.column([matrix[0] for matrix in rows], population=self.population):
+                if law := group.exact([matrix[0] for matrix in rows], self.subject):
                     low[k], high[k] = exact_limits(law)
                     claims[k] |= law.enough
         return low, high, claims

@@ -144,11 +144,11 @@ def survey(n: int = 20_000, *, openly: bool = False, seed: int = 1, epsilon: flo
 
 
 def cumulants_of(
-    variance: float, third: float = 0.0, slope: float = 0.0, wobble: float = 0.0, fourth: float = 0.0
+    variance: float, third: float = 0.0, with_variance: float = 0.0, of_variance: float = 0.0, fourth: float = 0.0
 ) -> Cumulants:
     """Cumulants of an estimate of 10."""
     mean = np.array(10.0)
-    return Cumulants(mean, *(np.array(one) for one in (variance, third, fourth, slope, wobble)))
+    return Cumulants(mean, *(np.array(one) for one in (variance, third, fourth, with_variance, of_variance)))
 
 
 # What is no feature's answer, though somebody may ask for it.

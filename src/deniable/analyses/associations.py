@@ -1,14 +1,13 @@
 """All pairs of features of a survey at once: how strongly they go together, and which of them surely do.
 
-Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and all
-that `Estimate` would say of each is worked out for all.
+Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and the
+code that tells of one pair (`estimates.joint` and `estimates.pairs`) tells of all.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,37 +16,57 @@ import pyarrow as pa
 from deniable.counts.checks import columns
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
-from deniable.estimates.respondents import Group, at_independence, judge, testable
-from deniable.inference.association import full, strength, wald
+from deniable.estimates.joint import correlation_pieces, ratio_of
+from deniable.estimates.pairs import pair_table, tested
+from deniable.estimates.respondents import Group, testable
+from deniable.inference.association import AssociationDistribution
 from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import checked_level
-from deniable.inference.ratios import CORRELATION
-from deniable.inference.tensors import along, answer_rows, invert, sandwich
+from deniable.inference.ratios import CORRELATION, RatioDistribution
+from deniable.inference.subject import Subject
+from deniable.inference.tensors import answer_rows
+from deniable.inference.trust import Bools
 from deniable.text.progress import watched
 
-BATCH = 1 << 21  # numbers in the covariances of one batch
-
-# Of two flags' entries (all, second, first, both), what a correlation is made of: (first, not, second, not, both).
-SHARES = np.array([[0, 0, 1, 0], [1, 0, -1, 0], [0, 1, 0, 0], [1, -1, 0, 0], [0, 0, 0, 1]], np.float64)
+# How many numbers the covariances of one batch may hold.
+BATCH = 1 << 21
 
 Pair = tuple[str, str]
-Bools = npt.NDArray[np.bool_]
+Row = tuple[
+    str, str, str, float, float, float, float
+]  # two features, the measure, the effect, its interval, the p-value
 
 
-def associations(counts: Counts, *, level: float = 0.95) -> Any:
-    """Every pair of features, ranked by how surely they go together in the population: an Arrow table.
+def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
+    """Every pair of features, ranked by how surely they are associated in the population.
 
-    `effect` is the correlation of two flags, and Cramer's V of other pairs (`measure` says which), with its interval;
-    `p_value` is that of a test of independence, and `fdr` the false discovery rate of a list that ends here (Benjamini
-    and Hochberg). Where there are not enough reports for an interval, `low` and `high` are nan; where there are not
-    enough for the test, `p_value` and `fdr` are, and the pair stands last.
+    Parameters
+    ----------
+    counts
+        Counts that hold pairs of features, as `count(reports, order=2)` gives them.
+    level
+        The confidence level of the intervals.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each pair: first, second, measure, effect, low, high, p_value and fdr. The effect is the correlation
+        of two flags, and Cramer's V of other pairs; `p_value` is that of a test of independence, and `fdr` the false
+        discovery rate of a list that ends here (Benjamini and Hochberg). Where there are not enough reports for an
+        interval, `low` and `high` are nan; where there are not enough for the test, `p_value` and `fdr` are, and the
+        pair stands last.
+
+    Examples
+    --------
+    >>> dn.associations(counts).select(["first", "second", "measure"]).to_pylist()
+    [{'first': 'smoker', 'second': 'age', 'measure': "Cramer's V"}]
     """
     if not isinstance(counts, Counts):
         raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {counts!r}")
     level = checked_level(level)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
-    found = [row for batch in watched(batches(counts), "pairs of features") for row in _asked(counts, batch, level)]
+    found = [row for batch in watched(batches(counts), "pairs of features") for row in _rows(counts, batch, level)]
     if not found:
         raise CountError("these counts hold no pair of features; count them with order=2")
     found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
@@ -57,7 +76,10 @@ def associations(counts: Counts, *, level: float = 0.95) -> Any:
 
 
 def false_discovery_rate(p_values: Array) -> Array:
-    """Of the list that ends with each test: p times the number of tests over its rank, no larger than those after."""
+    """The false discovery rate (Benjamini and Hochberg) of the list that ends with each test.
+
+    It is p times the number of tests over its rank, and no larger than those after it.
+    """
     some = ~np.isnan(p_values)
     order = np.argsort(p_values[some], kind="stable")
     scaled = p_values[some][order] * some.sum() / np.arange(1, some.sum() + 1)
@@ -69,22 +91,22 @@ def false_discovery_rate(p_values: Array) -> Array:
 
 
 def batches(counts: Counts) -> Iterator[list[Pair]]:
-    """All pairs that were counted, those with the same axes together, not too many at a time."""
+    """All pairs that were counted, in batches with the same axes and respondents asked, not too many at a time."""
     plan = counts.plan
     held = [set(table) for table in counts.tables]
-    kinds: dict[tuple[Axis, Axis], list[Pair]] = defaultdict(list)
+    kinds: dict[tuple[Axis, Axis, int], list[Pair]] = defaultdict(list)
     axes = {name: Axis.of(plan[name], centred=True) for name in plan.schema.names}
     for pair in combinations(plan.schema.names, 2):
         if counts.moments is not None or any(set(pair) <= table for table in held):
-            kinds[axes[pair[0]], axes[pair[1]]].append(pair)
-    for kind, pairs in kinds.items():
-        size = max(1, BATCH // prod(1 + axis.m for axis in kind) ** 2)
+            kinds[axes[pair[0]], axes[pair[1]], counts.asked(*pair)].append(pair)
+    for (*both, _), pairs in kinds.items():
+        size = max(1, BATCH // prod(1 + axis.m for axis in both) ** 2)
         for start in range(0, len(pairs), size):
             yield pairs[start : start + size]
 
 
 def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
-    """What was counted of each pair, the pairs in the last axis."""
+    """The counts of each pair of a batch, the pairs in the last axis."""
     if counts.moments is None:
         return np.stack([counts.array(*pair) for pair in pairs], axis=-1)
     moments = counts.moments if counts.moments.ndim == 2 else counts.moments[0]
@@ -93,43 +115,41 @@ def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
     return np.moveaxis(moments[left[:, :, None], right[:, None, :]], 0, -1)
 
 
-def _asked(counts: Counts, pairs: list[Pair], level: float) -> list[tuple[Any, ...]]:
-    """A row for each pair, about the population."""
-    from scipy.special import chdtrc
-
+def _rows(counts: Counts, pairs: list[Pair], level: float) -> list[Row]:
+    """A row of the result for each pair of a batch, about the population."""
     group = pair_group(counts, pairs)
-    rows = [answer_rows(axis.m) for axis in group.axes]
-    shares = along(group.truth, rows) / group.n
-    statistic, degrees = wald(shares, sandwich(rows, at_independence(group)) / group.n**2)
-    p_values = np.where(testable([group], rows), chdtrc(degrees, statistic), np.nan)
-    measure, most, law, trusted = _measured(group)
-    low, high = (np.where(trusted, law.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    value, low, high = (np.minimum(number, most).tolist() for number in (law.value, low, high))
+    _, _, p_values = tested([group], _answers(group))
+    measure, most, distribution, enough = _effect(group)
+    low, high = (np.where(enough, distribution.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
+    value, low, high = (np.minimum(number, most).tolist() for number in (distribution.value, low, high))
     numbers = zip(value, low, high, p_values.tolist(), strict=True)
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
 
 
 def pair_group(counts: Counts, pairs: list[Pair]) -> Group:
-    """The estimated tables of pairs with the same axes, the pairs in the last axis."""
+    """The estimated tables of a batch of pairs, the pairs in the last axis."""
     axes = tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
-    return Group(counts.n, axes, invert(axes, _tables(counts, pairs)))
+    return Group.from_counts(counts.n, counts.asked(*pairs[0]), axes, _tables(counts, pairs))
 
 
 def answered(group: Group) -> tuple[Bools, Bools]:
-    """Of many pairs, which have enough reports for the interval of their effect, and which for the test."""
-    return _measured(group)[3], testable([group], [answer_rows(axis.m) for axis in group.axes])
+    """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
+    return _effect(group)[3], testable([group], _answers(group))
 
 
-def _measured(group: Group) -> tuple[str, float, Any, Bools]:
-    """How strongly pairs go together: the measure, the most it can be, its law, and where that is to be trusted."""
-    n, covariance = group.n, group.dense(population=True)
-    rows = [answer_rows(axis.m) for axis in group.axes]
+def _effect(group: Group) -> tuple[str, float, RatioDistribution | AssociationDistribution, Bools]:
+    """How strongly pairs go together: the measure, the most it can be, its distribution, and where that is trusted."""
+    rows = _answers(group)
     if all(axis.m == 1 for axis in group.axes):
-        x, spread = group.entries @ SHARES.T / n, SHARES @ covariance @ SHARES.T / n**2
-        each = judge([group], [np.vstack([np.eye(1, 2), own]) for own in rows], population=True)[1]
-        trusted = each[:, [1, 2, 0, 0, 2], [0, 0, 1, 2, 2]].all(axis=1) & CORRELATION.steady(x, spread)
-        return "correlation", np.inf, CORRELATION.law(x, spread), trusted
-    shares, spread = along(group.truth, rows) / n, sandwich(rows, covariance) / n**2
-    law, _ = strength(shares, spread)
-    trusted = judge([group], rows, population=True)[1].all(axis=(1, 2)) & full(shares, spread, cells=False)
-    return "Cramer's V", 1.0, law, trusted
+        (no_a, is_a), (no_b, is_b) = rows
+        everybody = {"a": np.eye(2)[0], "b": np.eye(2)[0]}
+        pieces = [{**everybody, **one} for one in correlation_pieces(("a", is_a, no_a), ("b", is_b, no_b))]
+        found = ratio_of(CORRELATION, [group], [[one["a"], one["b"]] for one in pieces], Subject.POPULATION)
+        return "correlation", np.inf, found.distribution, found.enough
+    strength = pair_table([group], rows, Subject.POPULATION).strength(mutual=False)
+    return "Cramer's V", 1.0, strength.distribution, strength.enough
+
+
+def _answers(group: Group) -> list[Array]:
+    """The weights of the answers to both features of a batch of pairs."""
+    return [answer_rows(axis.m) for axis in group.axes]

@@ -11,18 +11,20 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.estimates.estimate import Estimate, estimate
-from deniable.estimates.respondents import SUBJECTS
+from deniable.estimates.weights import Indicator, indicator, product_weights
 from deniable.inference.axis import Array
 from deniable.inference.intervals import checked_level
+from deniable.inference.ratios import SURELY_POSITIVE
+from deniable.inference.subject import Subject, checked_subject
 from deniable.inference.tensors import contract
+from deniable.inference.trust import NOT_ENOUGH
 from deniable.survey.schema import SEPARATOR, Flag
-
-SAFELY = 5  # standard errors: the least eigenvalue of A must be so far above zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class Regression:
     coefficients: Array
     covariance: Array
     n: int
-    subject: str
+    subject: Subject
 
     @property
     def stderr(self) -> Array:
@@ -42,8 +44,24 @@ class Regression:
         variances = np.diagonal(self.covariance)
         return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
-    def table(self, *, level: float = 0.95) -> Any:
-        """Tidy rows: term, coefficient, stderr, low, high, and the p-value of its being zero."""
+    def table(self, *, level: float = 0.95) -> "pa.Table":
+        """The coefficients with their confidence intervals and Wald tests, as tidy rows.
+
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero.
+
+        Examples
+        --------
+        >>> dn.regress(counts, "smoker", on=["age"]).table().column_names
+        ['term', 'coefficient', 'stderr', 'low', 'high', 'p_value']
+        """
         from scipy.special import ndtr, ndtri
 
         away = float(ndtri(0.5 + checked_level(level) / 2)) * self.stderr
@@ -67,31 +85,36 @@ class Regression:
         return f"<Regression of {self.outcome} about the {self.subject}: {terms}>"
 
 
-def regress(counts: Counts, outcome: Any, *, on: Sequence[str], about: str = "population") -> Regression:
-    """How the probability of an outcome depends on other features, all at once (a linear probability model).
+def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str = "population") -> Regression:
+    """Linear regression (a linear probability model) of an outcome on other features, all at once.
 
-    The outcome is a flag, or a choice's answer as `("age", "65+")`. Counts must hold one table with all the features,
-    or all tables of four of them (order=4), as the covariance of two pairs is that of four features.
+    Parameters
+    ----------
+    counts
+        Counts that hold one table with all the features, or all tables of four of them (order=4): the covariance of two
+        pairs is that of four features.
+    outcome
+        A flag's name, or a choice's answer such as `("age", "65+")`.
+    on
+        The names of the features to regress on; the first answer of each is left out.
+    about
+        "population" or "respondents".
+
+    Returns
+    -------
+    Regression
+        The coefficients, in shares, with their covariance by the sandwich formula.
+
+    Examples
+    --------
+    >>> dn.regress(counts, "smoker", on=["age"]).terms
+    ('constant', 'age: 30-44', 'age: 45-64', 'age: 65+')
     """
-    if about not in SUBJECTS:
-        raise EstimateError(f'a regression is about "respondents" or the "population"; found {about!r}')
-    if not isinstance(counts, Counts):
-        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {counts!r}")
-    if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
-        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {on!r}")
-    pair = isinstance(outcome, list | tuple) and len(outcome) == 2 and isinstance(outcome[0], str)
-    if not isinstance(outcome, str) and not pair:
-        raise EstimateError(f"the outcome is a flag, or a choice's answer as (name, answer); found {outcome!r}")
-    names = [outcome if isinstance(outcome, str) else outcome[0], *on]
-    found = _Moments(counts, about)
+    subject = checked_subject(about, "a regression")
+    names, told = _checked(counts, outcome, on)
+    found = _Moments(counts, subject)
     y = found.indicator(outcome, names)
-    x: list[Product] = [{}]
-    terms = ["constant"]
-    for name in on:
-        feature = counts.plan.schema[name]
-        for answer in feature.answers[1:]:
-            x.append(found.indicator((name, answer), names))
-            terms.append(name if isinstance(feature, Flag) else f"{name}{SEPARATOR}{answer}")
+    x, terms = _regressors(found, names)
     squares = np.array([[found.place(_both(left, right)) for right in x] for left in x])
     with_outcome = np.array([found.place(_both(y, each)) for each in x])
     mean, covariance = found.mean(), found.covariance()
@@ -103,29 +126,53 @@ def regress(counts: Counts, outcome: Any, *, on: Sequence[str], about: str = "po
         np.add.at(slopes[i], with_outcome[i], 1.0)
         np.add.at(slopes[i], squares[i], -b)
     slopes = np.linalg.inv(moments) @ slopes
-    told = outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
-    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, about)
+    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, subject)
+
+
+def _checked(counts: Any, outcome: Any, on: Any) -> tuple[list[str], str]:
+    """The names of all features, the outcome's first, and the outcome in words."""
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {counts!r}")
+    if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
+        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {on!r}")
+    if isinstance(outcome, str):
+        return [outcome, *on], outcome
+    if not isinstance(outcome, list | tuple) or len(outcome) != 2 or not isinstance(outcome[0], str):
+        raise EstimateError(f"the outcome is a flag, or a choice's answer as (name, answer); found {outcome!r}")
+    return [outcome[0], *on], f"{outcome[0]} = {outcome[1]}"
+
+
+def _regressors(found: "_Moments", names: Sequence[str]) -> tuple[list["Product"], list[str]]:
+    """A constant and an indicator for every answer of each predictor but its first, and what they are called."""
+    x: list[Product] = [{}]
+    terms = ["constant"]
+    for name in names[1:]:
+        feature = found.counts.plan.schema[name]
+        for answer in feature.answers[1:]:
+            x.append(found.indicator((name, answer), names))
+            terms.append(name if isinstance(feature, Flag) else f"{name}{SEPARATOR}{answer}")
+    return x, terms
 
 
 Product = dict[str, Array]  # weights of the features that a product of indicators looks at
 
 
 def _both(left: Product, right: Product) -> Product:
-    """The product of two products: of a feature's answers that exclude each other it is nothing."""
+    """The product of two products of indicators: zero for two answers of one feature, which exclude each other."""
     return {**left, **{name: vector * left.get(name, 1) for name, vector in right.items()}}
 
 
 class _Moments:
-    """Shares of respondents with some answers, each to two features at most, each once; and their covariance."""
+    """Second moments: shares of respondents with answers to two features at most, each once; and their covariance."""
 
-    def __init__(self, counts: Counts, subject: str) -> None:
+    def __init__(self, counts: Counts, subject: Subject) -> None:
         self.counts, self.subject = counts, subject
         self.products: list[Product] = []
         self.places: dict[Any, int] = {}
         self.estimates: dict[tuple[str, ...], Estimate] = {}
 
     def estimate(self, names: Iterable[str]) -> Estimate:
-        """Of these features, from any table that holds them."""
+        """The estimate of these features, from any table that holds them."""
         wanted = tuple(sorted(set(names), key=self.counts.plan.schema.index))
         if wanted not in self.estimates:
             try:
@@ -137,13 +184,14 @@ class _Moments:
         return self.estimates[wanted]
 
     def indicator(self, what: Any, names: Sequence[str]) -> Product:
+        """The weights of a flag, or of a choice's answer, of a feature that occurs once among the names."""
         name = what if isinstance(what, str) else what[0]
         if names.count(name) > 1:
             raise EstimateError(f"a regression takes each feature once; found {name!r} again")
-        return {name: self.estimate([name]).indicator(what)[1]}
+        return {name: indicator(self.estimate([name]).features, what)[1]}
 
     def place(self, product: Product) -> int:
-        """Where it stands among the moments."""
+        """The place of a product of indicators among the moments."""
         key = tuple(sorted((name, vector.tobytes()) for name, vector in product.items()))
         if key not in self.places:
             self.places[key] = len(self.products)
@@ -151,33 +199,36 @@ class _Moments:
         return self.places[key]
 
     def mean(self) -> Array:
+        """The estimated share of each product of indicators."""
         shares = []
         for product in self.products:
             est = self.estimate(product) if product else None
-            shares.append(1.0 if est is None else contract(est.mean, est.product_weights(product)) / est.n)
+            shares.append(1.0 if est is None else contract(est.mean, product_weights(est.features, product)) / est.n)
         return np.array(shares)
 
     def covariance(self) -> Array:
+        """The covariance of all estimated shares."""
         size = len(self.products)
         matrix = np.zeros((size, size))
         for i, j in combinations_with_replacement(range(size), 2):
             left, right = self.products[i], self.products[j]
             if left and right:  # the constant does not vary
                 est = self.estimate([*left, *right])
-                both = est.product_weights(left), est.product_weights(right)
+                both = product_weights(est.features, left), product_weights(est.features, right)
                 matrix[i, j] = matrix[j, i] = est.covariance_of(*both) / est.n**2
         return matrix
 
 
-def _check_safe(moments: Array, squares: Any, covariance: Array, n: int) -> None:
+def _check_safe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n: int) -> None:
     """Refuse moments that may well be those of no table: their least eigenvalue must surely be above zero."""
     values, vectors = np.linalg.eigh(moments)
     line = np.zeros(len(covariance))
     np.add.at(line, squares, np.outer(vectors[:, 0], vectors[:, 0]))
     variance = float(line @ covariance @ line)
-    if variance < 0 or not values[0] > SAFELY * np.sqrt(variance):
+    if variance < 0 or not values[0] > SURELY_POSITIVE * np.sqrt(variance):
         found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
         raise EstimateError(
-            f"not enough reports for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
-            f"and must be {SAFELY} standard errors above zero. Regress on fewer features or answers, or ask more people"
+            f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
+            f"and must be {SURELY_POSITIVE} standard errors above zero. Regress on fewer features or answers, or "
+            "ask more people"
         )

@@ -1,8 +1,8 @@
-"""About how many reports an unanswered question would take.
+"""The sample size that a question without an interval would need, approximately.
 
-Whether there are enough reports for an answer is a rule (`intervals`) about the plan, the true shares and N. Likely
-shares are put in their place, and the least N is looked for at which the same rule is met. It is an approximation, as
-good as the shares are known; where one cannot be told from zero, "very roughly" is said.
+Whether there are enough reports for an interval is a rule (`trust`) about the plan, the true shares and N. Likely
+shares, found by shrinkage, are put in their place, and the least N is looked for at which the same rule is met. It is
+an approximation, as good as the shares are known; where one cannot be told from zero, "very roughly" is said.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,25 +17,32 @@ import numpy.typing as npt
 from deniable.analyses.associations import answered, batches, pair_group
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate
-from deniable.estimates.respondents import Group
+from deniable.estimates.respondents import Group, product_form
 from deniable.inference.axis import Array
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, margins
+from deniable.inference.trust import Bools
 
-STEP = 1.04  # from one number of reports that is tried to the next
-STEPS = 293  # so many of them: up to 98,000 times the reports there are
-MORE = 1.1  # times as many at least, as those that there are were not enough
+# The factor from one number of reports that is tried to the next.
+STEP = 1.04
+# How many such steps are tried: up to 98,000 times the reports there are.
+STEPS = 293
+# At least this many times the reports there are is said to be needed, as these were not enough.
+MORE = 1.1
+# Numbers of reports are rounded up to one of these, times a power of ten.
 ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
-CLEAR = 2  # standard errors: a share further than this above zero can be told from it
-PART = 0.05  # of what it were if answers were independent: no cell is taken as rarer
+# A share further than this many standard errors above zero can be told from it.
+CLEAR = 2
+# No cell is taken as rarer than this part of what it would be if answers were independent.
+PART = 0.05
 
-Bools = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int64]
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, order=True)
 class Needed:
-    """About how many reports in all a question would take; `rough` if a share it turns on cannot be told from zero."""
+    """The sample size that a question would need; `rough` if a share it turns on cannot be told from zero."""
 
     reports: float  # inf if not even very many would do
     rough: bool
@@ -47,17 +54,17 @@ class Needed:
 
 
 def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
-    """For the intervals of these cells."""
+    """The sample size for the intervals of some cells."""
     return _for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells))
 
 
 def for_conditional(est: Estimate, what: str, given: str) -> Needed:
-    """For the intervals of all rows of `est.conditional(what, given=given)`."""
+    """The sample size for the intervals of all rows of `est.conditional(what, given=given)`."""
     return _for_estimate(est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any())
 
 
 def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
-    """For both the interval and the test that `associations` gives of each of these pairs."""
+    """The sample size for both the interval and the test that `associations` gives of each of some pairs."""
     found: dict[Pair, Needed] = {}
     wanted = set(pairs)
     for batch in batches(counts):
@@ -73,10 +80,9 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
 
 
 def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
+    """The sample size at which a question to an estimate, straight from counts, has an answer that is trusted."""
     (before,) = est.groups
-    if not isinstance(before, Group):
-        raise TypeError(f"only estimates straight from counts can be asked; found {est!r}")
-    group, unclear = likely(before)
+    group, unclear = likely(product_form(before))
 
     def enough(times: float, places: Places) -> Bools:
         return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
@@ -85,16 +91,17 @@ def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
 
 
 def likely(group: Group) -> tuple[Group, Bools]:
-    """The same group with likely shares, and where a feature has an answer whose share cannot be told from zero.
+    """A group with likely shares by shrinkage, and where a feature has an answer whose share cannot be told from zero.
 
-    A feature's shares are drawn towards equal ones, and then a table's cells towards independent ones, as far as noise
+    A feature's shares are shrunk towards equal ones, and then a table's cells towards independent ones, as far as noise
     explains that they differ. Else the rarest answer, which decides, would be the one that chance understates most.
     """
     features, many = len(group.axes), group.truth.ndim > len(group.axes)
     truth = group.truth if many else group.truth[..., None]
     singles, found, unclear = [], [], np.zeros(truth.shape[-1], np.bool_)
     for k, axis in enumerate(group.axes):
-        own = Group(group.n, (axis,), truth[tuple(slice(None) if j == k else 0 for j in range(features))])
+        single = truth[tuple(slice(None) if j == k else 0 for j in range(features))]
+        own = replace(group, axes=(axis,), truth=single)
         shares, noise = _shares(own)
         found.append(shares)
         even = np.full(shares.shape, 1 / shares.shape[1])
@@ -102,7 +109,7 @@ def likely(group: Group) -> tuple[Group, Bools]:
         unclear |= (shares < CLEAR * np.sqrt(noise)).any(axis=1)
     cells = _product(singles)
     if features > 1:
-        shares, noise = _shares(Group(group.n, group.axes, truth))
+        shares, noise = _shares(replace(group, truth=truth))
         apart = shares - _product(found)  # sums to nothing along each axis
         drawn = np.maximum(cells + _kept(apart, noise) * apart, PART * cells)
         cells = drawn / drawn.sum(axis=tuple(range(1, drawn.ndim)), keepdims=True)
@@ -118,18 +125,18 @@ def _shares(group: Group) -> tuple[Array, Array]:
     rows = [answer_rows(axis.m) for axis in group.axes]
     shares = along(group.truth, rows) / group.n
     one_of_each = [matrix[:1] if axis.m > 1 else matrix for axis, matrix in zip(group.axes, rows, strict=True)]
-    variance = group.even(one_of_each, population=True).variance / group.n**2
+    variance = group.even(one_of_each, Subject.POPULATION).variance / group.n**2
     return shares, np.broadcast_to(variance, shares.shape[1:])
 
 
 def _kept(apart: Array, noise: Array) -> Array:
-    """How much of what estimates are apart is not explained by noise."""
+    """The James-Stein shrinkage factor: how much of what estimates are apart is not explained by noise."""
     squares = (apart**2).sum(axis=tuple(range(1, apart.ndim)), keepdims=True)
     return np.asarray(np.maximum(1 - noise.sum() / np.maximum(squares, 1e-300), 0))
 
 
 def _positive(shares: Array, noise: Array) -> Array:
-    """The mean of a normal law around each share of what is above zero; all shares sum to one again."""
+    """Mean of N(share, noise) truncated at zero, renormalised to sum to one."""
     from scipy.special import log_ndtr
 
     spread = np.sqrt(noise)
@@ -139,20 +146,21 @@ def _positive(shares: Array, noise: Array) -> Array:
 
 
 def _product(singles: Sequence[Array]) -> Array:
-    """The table of independent features, of many in the first axis."""
+    """The table of independent features, of many tables in the first axis."""
     return reduce(
         lambda table, single: table[..., None] * single.reshape(len(single), *[1] * (table.ndim - 1), -1), singles
     )
 
 
 def scaled(group: Group, times: float) -> Group:
-    """The same shares of so many times as many respondents."""
+    """A group with the same shares and so many times as many respondents."""
     n = round(group.n * times)
-    return Group(n, group.axes, group.truth * (n / group.n))
+    some = None if group.some is None else round(group.some * times)
+    return Group(n, group.axes, group.truth * (n / group.n), some)
 
 
 def least_steps(enough: Callable[[float, Places], Bools], items: int) -> Places:
-    """The least power of STEP at which each of some questions is answered; STEPS + 1 if none will do.
+    """The least power of STEP at which each of some questions is answered, by bisection; STEPS + 1 if none will do.
 
     `enough(times, places)` says which of the questions at these places are, with so many times as many reports. The
     rule only gets easier with more reports, so that halving finds it.
@@ -160,7 +168,7 @@ def least_steps(enough: Callable[[float, Places], Bools], items: int) -> Places:
     found = np.full(items, STEPS + 1)
 
     def halve(places: Places, low: int, high: int) -> None:
-        """Of questions that are not answered at `low`, and are at `high` if at all."""
+        """Bisect for questions that are not answered at `low`, and are at `high` if at all."""
         if not len(places):
             return
         if high - low == 1:
@@ -176,6 +184,7 @@ def least_steps(enough: Callable[[float, Places], Bools], items: int) -> Places:
 
 
 def _needed(n: int, steps: Places, unclear: Bools) -> list[Needed]:
+    """The sample size of each question, as a round number."""
     return [
         Needed(np.inf if step > STEPS else _rounded(n * max(STEP**step, MORE)), bool(rough))
         for step, rough in zip(steps.tolist(), unclear, strict=True)
@@ -183,6 +192,6 @@ def _needed(n: int, steps: Places, unclear: Bools) -> list[Needed]:
 
 
 def _rounded(number: float) -> float:
-    """Up to the next round number."""
+    """A number of reports, rounded up to the next round number."""
     scale = 10.0 ** (floor(log10(number)) - 1)
     return scale * next(step for step in ROUND if scale * step >= number)

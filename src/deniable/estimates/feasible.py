@@ -1,4 +1,4 @@
-"""Proper tables: nothing negative, the right sum, and margins that agree, as close to the reports as can be.
+"""Proper tables by generalized least squares: nothing negative, the right sum, and margins that agree.
 
 The mean z of products over features, of what each report says of each feature (`Side`), is fitted by a table t of
 shares in the metric of its own second moments at that table,
@@ -10,7 +10,7 @@ is the metric of the covariance about the population, without its being singular
 and then at the table that was found.
 
 Of each feature a report says which bits it has, one by one; or, if whole patterns were counted, how likely its pattern
-is for each answer (`scores`), which is more where several bits may be set.
+is for each answer (`pattern_scores`), which is more where several bits may be set.
 """
 
 from collections.abc import Sequence
@@ -20,26 +20,32 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates.pattern_scores import score
 from deniable.estimates.quadratic import least
 from deniable.inference.axis import Array, Axis
-from deniable.inference.tensors import along, answer_rows, flat, margins, moment_matrix
+from deniable.inference.tensors import along, answer_count, answer_rows, flat, invert, margins, moment_matrix
 from deniable.kernels import physical_memory
 from deniable.survey.protocols.base import Protocol
 
+# The most cells of a proper table.
 MOST_CELLS = 10_000
-ROUNDS = 1  # of evaluating the metric at the table found: more did not bring it closer to the truth
-SPREAD = 0.5  # respondents, spread over all cells where the metric is evaluated: it must not be singular
-EXACT = 1e-9  # shares: what is known must hold to this
-ROUNDING = 1e-12  # of what the reports say of a cell, on average, is taken to be said of every cell
+# How often the metric is evaluated at the table found: more did not bring it closer to the truth.
+ROUNDS = 1
+# So many respondents are spread over all cells where the metric is evaluated, which must not be singular.
+SPREAD = 0.5
+# What is known must hold to this, in shares.
+EXACT = 1e-9
+# This part of the mean diagonal is added to the quadratic form's diagonal, so that rounding does not make it singular.
+ROUNDING = 1e-12
 
 Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
 
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """What a report says of one feature: some numbers z, of which the first may have the mean zero for every answer.
+    """The moments of what a report says of one feature: numbers z, of which the first may have the mean zero.
 
     They are scaled and turned so that E[z z'] = 1 at the feature's own shares: products of many features could not be
     told from zero otherwise, where epsilons are small.
@@ -50,7 +56,7 @@ class Side:
 
     @property
     def zeros(self) -> int:
-        """How many have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
+        """How many numbers have the mean zero: 1 if bits are taken one by one and need not sum to 1, else 0."""
         return len(self.means) - int(self.means.shape[1])
 
 
@@ -63,11 +69,20 @@ class Seen:
     z: Array
 
 
+def table_from_counts(counts: Counts, names: Sequence[str]) -> "ProperTable":
+    """The proper table closest to counts, and to the patterns behind them if counts hold these."""
+    n, protocols = counts.asked(*names), [counts.plan[name] for name in names]
+    axes = [Axis.of(protocol, centred=False) for protocol in protocols]
+    unbiased = invert(axes, counts.array(*names))
+    if (shown := counts.shown(*names)) is None:
+        return proper_table(seen_in_counts(n, axes, unbiased))
+    return proper_table(seen_in_patterns(n, shown / n, protocols, margin_shares(axes, unbiased)))
+
+
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
     """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
-    _check_size(
-        [max(2, axis.m) for axis in axes], [max(2, axis.m) + (axis.m > 1 and not axis.sums_to_one) for axis in axes]
-    )
+    levels = [answer_count(axis.m) for axis in axes]
+    _check_size(levels, [m + (axis.m > 1 and not axis.sums_to_one) for m, axis in zip(levels, axes, strict=True)])
     bases = [_basis(axis) for axis in axes]
     seconds = [
         np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.m)
@@ -85,7 +100,7 @@ def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares
 
 
 def margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
-    """The shares of each feature's answers, made proper."""
+    """The shares of each feature's answers, clipped at zero and made to sum to one."""
     parts = []
     for k, axis in enumerate(axes):
         margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
@@ -95,7 +110,7 @@ def margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
 
 
 def _turned(n: int, seconds: Sequence[Array], z: Array, shares: Sequence[Array]) -> Seen:
-    """From unbiased numbers for each answer, those whose mean is zero before them, to `Side`s at these shares."""
+    """Unbiased numbers for each answer, those whose mean is zero before them, whitened at these shares."""
     inverses = []
     for own, moments in zip(shares, seconds, strict=True):
         root = _root(moments @ _everywhere(n, own))
@@ -109,7 +124,7 @@ def _turned(n: int, seconds: Sequence[Array], z: Array, shares: Sequence[Array])
 
 @dataclass(frozen=True, eq=False)
 class ProperTable:
-    """A table of shares, and what it was fitted to.
+    """A proper table of shares, and what it was fitted to.
 
     Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
     """
@@ -125,12 +140,12 @@ class ProperTable:
         return self.seen.n
 
     def equations(self) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-        """A and a of all that is known, A t = a, beginning with the sum; and the cells that need not be zero."""
+        """The constraints A t = a of all that is known, beginning with the sum; and the cells that need not be zero."""
         A, a = _equations(self.shares.size, self.equalities)
         return A, a, _possible(A, a)
 
     def misfit(self) -> tuple[Array, Array]:
-        """H and b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
+        """The quadratic form H and the vector b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
         return _at_table(self.seen, self.shares)
 
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
@@ -159,7 +174,7 @@ def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable
 
 
 def _equations(cells: int, equalities: Sequence[Equality]) -> tuple[Array, Array]:
-    """A and a of all that is known, A t = a, beginning with the sum."""
+    """The constraints A t = a of all that is known, beginning with the sum."""
     A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
     return A, np.array([1.0, *(value for _, _, value in equalities)])
 
@@ -180,7 +195,7 @@ def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
 
 
 def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
-    """H and b of the misfit t'Ht / 2 - b't, in the metric of the second moments at a table of shares.
+    """The form H and the vector b of the misfit t'Ht / 2 - b't, in the metric of second moments at a table of shares.
 
     Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c and
     of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
@@ -202,7 +217,7 @@ def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
 
 
 def _at_independence(seen: Seen) -> tuple[Array, Array]:
-    """The same at independent answers with their own shares, where all moments are 1."""
+    """The form H and the vector b of the misfit at independent answers with these margins, where all moments are 1."""
     weights = [side.means.T for side in seen.sides]
     return _definite(flat([w @ w.T for w in weights])), along(seen.z, weights).reshape(-1)
 
@@ -214,18 +229,19 @@ def _definite(matrix: Array) -> Array:
 
 
 def _everywhere(n: int, shares: Array) -> Array:
-    """Shares with a little of everything."""
+    """Shares with SPREAD respondents added, spread evenly over all cells."""
     return (n * shares + SPREAD / shares.size) / (n + SPREAD)
 
 
 def _root(matrix: Array) -> Array:
-    """The Cholesky root R of R R'."""
+    """The lower Cholesky factor R of a matrix R R'."""
     from scipy.linalg import cholesky  # twice as fast as numpy's
 
     return np.asarray(cholesky(matrix, lower=True, check_finite=False), np.float64)
 
 
 def _solved(root: Array, right: Array) -> Array:
+    """The solution of a triangular system."""
     from scipy.linalg import solve_triangular
 
     return np.asarray(solve_triangular(root, right, lower=True, check_finite=False))
@@ -247,7 +263,7 @@ def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:
         raise EstimateError(
             f"a feasible table may have {MOST_CELLS:,} cells and half of this machine's memory; this one has {cells:,} "
             f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, for method="consistent", or '
-            "for the likeliest table: dn.maximum_likelihood(reports, names)"
+            "for the maximum-likelihood table: dn.maximum_likelihood(reports, names)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Maximum likelihood on distinct patterns of evidence, to a stated gap, never on one row per report.
+"""Maximum likelihood on distinct patterns of evidence, to a stated duality gap, never on one row per report.
 
 With h the shares of the patterns that reports show, and L the probability of each pattern for each combination of
 answers (a product over features), the table of shares t maximises sum_j h_j log (L t)_j. At the maximum the gradient
@@ -11,7 +11,7 @@ are too large for it take expectation maximization, t <- t g, with accelerated s
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from math import prod, sqrt
@@ -19,28 +19,46 @@ from math import prod, sqrt
 import numpy as np
 
 from deniable.counts.count import count
+from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
+from deniable.estimates.dense import LikelihoodGroup
 from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.feasible import table_from_counts
 from deniable.estimates.likelihood_table import Grid, Tree, patterns_of
 from deniable.estimates.quadratic import least
-from deniable.estimates.respondents import DenseGroup, Group
+from deniable.estimates.weights import with_margins
 from deniable.inference.axis import Array
-from deniable.inference.tensors import along, flat, margins
+from deniable.inference.subject import Subject
+from deniable.inference.tensors import flat, margins
 from deniable.kernels import tools_for
 from deniable.reports.reports import Reports
 from deniable.text.progress import told
 
-GAP = 1e-9  # in log-likelihood per report, by Newton's method
-WIDE_GAP = 1e-6  # the same, by accelerated expectation maximization
-MOST_NEWTON = 1_000  # cells
+METHOD = "maximum likelihood"
+# The gap in log-likelihood per report that Newton's method closes.
+GAP = 1e-9
+# The gap in log-likelihood per report that SQUAREM closes.
+WIDE_GAP = 1e-6
+# The most cells of a table for which Newton's method is used.
+MOST_NEWTON = 1_000
+# The most cells of a table.
 MOST_CELLS = 1 << 20
+# The most steps of either method.
 MOST_STEPS = 20_000
-LOSS = 1e-3  # in log-likelihood per report, that a jump may cost
-LONGEST = 1e6  # steps in one jump
-LEAST_ROOT = 1e-100  # of a share, after a jump: far from what processors are slow with
-CLIMB = 2.5e-6  # seconds that numpy takes for a cell in 250 steps, but for the patterns
-ROUNDING = 1e-14  # of a likelihood
-LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is to have a likelihood still
+# The log-likelihood per report that an extrapolated step of SQUAREM may cost.
+LOSS = 1e-3
+# The most steps that SQUAREM extrapolates at once.
+LONGEST = 1e6
+# The least square root of a share after an extrapolated step: far from numbers that processors are slow with.
+LEAST_ROOT = 1e-100
+# The seconds that numpy takes for a cell in 250 steps, but for the patterns.
+CLIMB = 2.5e-6
+# The rounding of a log-likelihood, as a part of it.
+ROUNDING = 1e-14
+# The least probability of a pattern: one that was seen, but cannot be, is to have a likelihood still.
+LEAST = 1e-150
+# The share of the uniform table in the start from a feasible one, whose zeros expectation maximization would keep.
+UNIFORM_PART = 0.1
 
 
 # -- climbing ---------------------------------------------------------------------------------------------------------
@@ -48,7 +66,7 @@ LEAST = 1e-150  # how likely a pattern is that cannot be: one that was seen is t
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A table of shares on the way up: the patterns seen, how likely each of them is, and the gradient."""
+    """A step of maximizing the likelihood: patterns seen, a table of shares t, probabilities f = L t, the gradient."""
 
     seen: Grid | Tree
     t: Array
@@ -57,21 +75,21 @@ class State:
 
     @property
     def gap(self) -> float:
-        """How far below the maximum the log-likelihood per report can be."""
+        """The most that the log-likelihood per report can be below its maximum (the duality gap)."""
         return float(self.gradient.max()) - 1
 
     @cached_property
     def likelihood(self) -> float:
-        """The logarithm of the likelihood, per report."""
+        """The log-likelihood per report."""
         return float(self.seen.h @ np.log(self.f))
 
     def curvature(self) -> Array:
-        """The second derivatives, with their sign turned."""
+        """The observed information per report: the negative Hessian of the log-likelihood."""
         return self.seen.curvature(self.seen.h / self.f**2)
 
 
 def state(seen: Grid | Tree, t: Array) -> State:
-    """What there is to know of a table of shares."""
+    """The probabilities of patterns and the gradient of the log-likelihood at a table of shares."""
     f = seen.forth(t)
     if f.min() < LEAST:
         np.maximum(f, LEAST, out=f)
@@ -79,7 +97,7 @@ def state(seen: Grid | Tree, t: Array) -> State:
 
 
 def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
-    """Steps to the maximum of a quadratic model over proper tables, shortened until the likelihood rises."""
+    """Newton's method: steps to the maximum of a quadratic model over tables, shortened until the likelihood rises."""
     now = state(seen, t)
     one = np.ones((1, len(t)))
     while True:
@@ -91,7 +109,7 @@ def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
 
 
 def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
-    """A step in a direction that raises the likelihood, half as long as often as it takes."""
+    """A backtracking line search: a step that raises the likelihood, halved as often as it takes."""
     length, gain, shown = 1.0, float(now.gradient @ direction), seen.h > 0
     while length > 1e-12:
         t = np.maximum(now.t + length * direction, 0)
@@ -104,7 +122,7 @@ def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
 
 
 def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
-    """t <- t g: the likelihood never falls."""
+    """Expectation maximization, t <- t g, by which the likelihood never falls."""
     while True:
         now = state(seen, t)
         yield now
@@ -112,10 +130,11 @@ def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
 
 
 def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
-    """Two steps of expectation maximization, and then along the parabola through them, in the roots of shares.
+    """SQUAREM: two steps of expectation maximization, then an extrapolated one along the parabola through them.
 
-    Roots may change their sign, so nothing turns negative. A jump may lose a little: always to rise takes longer. How
-    much it can have lost is known without logarithms: the log-likelihood is concave, so it is below its tangents.
+    It extrapolates the square roots of shares, which may change their sign, so that nothing turns negative. Such a step
+    may lose a little: always to rise takes longer. How much it can have lost is known without logarithms: the
+    log-likelihood is concave, so it is below its tangents.
     """
     now, root = state(seen, t), np.sqrt(t)
     tools = tools_for(CLIMB * len(t))
@@ -132,18 +151,18 @@ def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
             now, root = state(seen, shares), twice
 
 
-def _length(straight: float, across: float, bent: float) -> float:
-    """How many steps to jump, given the squares of the first and of its bend, and their product.
+def _length(r_r: float, r_v: float, v_v: float) -> float:
+    """SQUAREM's step length, given r.r, r.v and v.v of the first step r and of the change v from it to the second.
 
-    Steps that shrink end where a geometric series does; if they grow, the bend alone says how far they are to go.
+    Steps that shrink end where a geometric series does, at -r.v / v.v; if they grow, it is |r| / |v|.
     """
-    if not bent:
+    if not v_v:
         return 1.0
-    return min(max(1.0, -across / bent if across < 0 else sqrt(straight / bent)), LONGEST)
+    return min(max(1.0, -r_v / v_v if r_v < 0 else sqrt(r_r / v_v)), LONGEST)
 
 
 def climb(steps: Iterator[State], gap: float) -> State:
-    """Go on until the gap is closed, or nothing more is gained."""
+    """The last of some steps: where the gap is closed, or nothing more is gained."""
     now, taken = None, enumerate(islice(steps, MOST_STEPS), start=1)
     for _, following in told(
         taken, lambda one: f"climbing, step {one[0]}: log-likelihood within {one[1].gap:.1e} a report, down to {gap:g}"
@@ -160,14 +179,49 @@ def climb(steps: Iterator[State], gap: float) -> State:
 # -- the estimate -----------------------------------------------------------------------------------------------------
 
 
-def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "feasible") -> Estimate:
-    """The table of these features under which the reports are likeliest: a proper table, with its covariance.
+def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: str = "feasible") -> Estimate:
+    """The maximum-likelihood table of some features: a proper table, with its covariance.
 
-    Up to a thousand cells the climb starts from the "feasible" table or from the "uniform" one, to the same likelihood,
-    and the covariance is that of the observed information on the cells that are not zero. Larger tables, up to a
-    million cells, are climbed to from the uniform one, and have the covariance and the intervals of the consistent
-    estimate. If the maximum is not reached, a warning says how far below it may be.
+    Parameters
+    ----------
+    reports
+        The reports themselves; counts of single bits do not hold all that they say.
+    names
+        The features of the table, in the order of its axes.
+    start
+        The table that the climb starts from, "feasible" or "uniform"; both lead to the same likelihood. Tables of more
+        than a thousand cells always start from the uniform one.
+
+    Returns
+    -------
+    Estimate
+        Up to a thousand cells its covariance is that of the observed information on the cells that are not zero. Larger
+        tables, up to a million cells, have the covariance and the intervals of the consistent estimate. If the maximum
+        is not reached, a warning says how far below it may be.
+
+    Examples
+    --------
+    >>> est = dn.maximum_likelihood(reports, ["smoker", "age"])
+    >>> round(est.cell(smoker=True).value, 2)
+    0.3
     """
+    names = _checked(reports, names, start)
+    n, levels = len(reports), [reports.plan.schema[name].levels for name in names]
+    counts = count(reports, names)
+    before, seen = estimate(counts, names), patterns_of(reports, names)
+    small = prod(levels) <= MOST_NEWTON
+    found = _climbed(seen, _start(counts, names, prod(levels), start if small else "uniform"), n, newton_steps=small)
+    table = with_margins(before.features, n * found.t.reshape(levels))
+    if small:
+        matrices = _information(found, flat([margins(len(feature.columns)) for feature in before.features]), n)
+        return replace(
+            before, groups=(LikelihoodGroup(n, table, matrices, before.groups),), method=METHOD, fitted=table
+        )
+    return replace(before, method=METHOD, fitted=table)
+
+
+def _checked(reports: Reports, names: str | Sequence[str], start: str) -> list[str]:
+    """The names of the features, if all that is asked for can be done."""
     if not isinstance(reports, Reports):
         raise EstimateError(f"maximum likelihood needs the reports: Reports.load(path); found {type(reports).__name__}")
     if not isinstance(names, str | Sequence):
@@ -177,37 +231,37 @@ def maximum_likelihood(reports: Reports, names: Sequence[str], *, start: str = "
         raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')
     if not len(reports):
         raise EstimateError("there are no reports to estimate from")
-    levels = [reports.plan.schema[name].levels for name in names]
-    if prod(levels) > MOST_CELLS:
+    cells = prod(reports.plan.schema[name].levels for name in names)
+    if cells > MOST_CELLS:
         raise EstimateError(
-            f"maximum likelihood may have {MOST_CELLS:,} cells; these features have {prod(levels):,}. Ask for fewer"
+            f"maximum likelihood may have {MOST_CELLS:,} cells; these features have {cells:,}. Ask for fewer"
         )
-    counts = count(reports, names)
-    before, seen, cells = estimate(counts, names), patterns_of(reports, names), prod(levels)
-    small = cells <= MOST_NEWTON
-    aim, t = GAP if small else WIDE_GAP, np.full(cells, 1 / cells)
-    if small and start == "feasible":
-        proper = estimate(counts, names, method="feasible").proper
-        t = t if proper is None else 0.9 * proper.shares.reshape(-1) + 0.1 * t
-    found = climb((newton if small else accelerated)(seen, t), aim)
+    return names
+
+
+def _start(counts: Counts, names: Sequence[str], cells: int, start: str) -> Array:
+    """The table of shares that a climb starts from: the uniform one, or the feasible one with a part of it."""
+    uniform = np.full(cells, 1 / cells)
+    if start == "uniform":
+        return uniform
+    return (1 - UNIFORM_PART) * table_from_counts(counts, names).shares.reshape(-1) + UNIFORM_PART * uniform
+
+
+def _climbed(seen: Grid | Tree, start: Array, n: int, *, newton_steps: bool) -> State:
+    """The table of maximum likelihood, by Newton's method or by SQUAREM; a warning if the maximum was not reached."""
+    aim, steps = (GAP, newton) if newton_steps else (WIDE_GAP, accelerated)
+    found = climb(steps(seen, start), aim)
     if not found.gap <= aim:
         warnings.warn(
-            f"maximum likelihood stopped with its logarithm up to {found.gap * len(reports):.2g} below the maximum, "
+            f"maximum likelihood stopped with its logarithm up to {found.gap * n:.2g} below the maximum, "
             f"{found.gap:.1e} a report where {aim:g} was to be reached; the table of fewer features is reached sooner",
-            stacklevel=2,
+            stacklevel=3,
         )
-    up = [margins(len(feature.columns)) for feature in before.features]
-    shares = found.t.reshape(levels)
-    tensor = along(len(reports) * shares, up)
-    groups: tuple[Group | DenseGroup, ...] = before.groups
-    if small:
-        matrices = _information(found, flat(up), len(reports))
-        groups = (DenseGroup(len(reports), tensor, matrices, before.groups, likeliest=True),)
-    return Estimate(before.features, groups, "maximum likelihood", fitted=tensor)
+    return found
 
 
-def _information(found: State, up: Array, reports: int) -> dict[str, Array]:
-    """Covariances from the observed information on the cells that are not zero, of all entries with margins.
+def _information(found: State, up: Array, reports: int) -> dict[Subject, Array]:
+    """Covariances of all entries with margins, from the observed information on the cells that are not zero.
 
     About the population it is N (H^-1 - t t'), as H t = 1; for the respondents the sampling, N (diag t - t t'), is off.
     """
@@ -215,5 +269,5 @@ def _information(found: State, up: Array, reports: int) -> dict[str, Array]:
     H = found.curvature()[np.ix_(free, free)]
     H[np.diag_indices(len(H))] += 1e-12 * np.trace(H) / len(H)
     t, inverse, up = found.t[free], np.linalg.inv(H), up[:, free]
-    own = {"population": inverse - np.outer(t, t), "respondents": inverse - np.diag(t)}
+    own = {Subject.POPULATION: inverse - np.outer(t, t), Subject.RESPONDENTS: inverse - np.diag(t)}
     return {subject: reports * up @ matrix @ up.T for subject, matrix in own.items()}

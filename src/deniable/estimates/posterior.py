@@ -1,37 +1,61 @@
-"""Draws of proper tables: the normal law of the counts, cut to tables that can be (a flat prior over them).
+"""Posterior draws of proper tables: a normal likelihood, truncated to tables that can be (a flat prior over them).
 
-With the quadratic misfit n (t'Ht / 2 - b't) of `feasible`, draws of t are those of a normal law inside the simplex.
-They follow exact trajectories, parts of ellipses around the center of that law, which bounce off the walls t = 0
+With the quadratic misfit n (t'Ht / 2 - b't) of `feasible`, draws of t are those of a normal distribution truncated to
+the simplex. They follow exact trajectories, parts of ellipses around its center, which bounce off the walls t = 0
 (Pakman and Paninski's Hamiltonian sampler): no step size, and nothing is rejected.
 """
 
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from math import ceil, cos, pi, sin
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
+from deniable.estimates.feasible import ProperTable
+from deniable.estimates.interface import Table
+from deniable.estimates.weights import all_answers, names_of
 from deniable.inference.axis import Array
 from deniable.inference.intervals import checked_level
+from deniable.inference.tensors import along
+from deniable.inference.trust import SLACK
+from deniable.reports.randomness import checked_generator
 from deniable.text.progress import told
 
 Cells = npt.NDArray[np.bool_]
 
+# How many chains are run.
 CHAINS = 4
-FEWEST = 100  # draws
+# The fewest draws that may be asked for.
+FEWEST = 100
+# The most cells of a table that is drawn.
 MOST_CELLS = 300
-REACH = 12.0  # how far a trajectory goes at most, in walls that it meets: about five bounces for each cell
-CONVERGED = 1.05  # the split R-hat that draws must reach
+# How far a trajectory goes at most, in walls that it meets: about five bounces for each cell.
+REACH = 12.0
+# The split R-hat that chains must not exceed, or else they are warned about.
+CONVERGED = 1.05
+
+
+class ProperEstimate(Table, Protocol):
+    """What draws need to know of an estimate."""
+
+    @property
+    def method(self) -> str:
+        """How it was made."""
+
+    @property
+    def proper(self) -> ProperTable | None:
+        """The proper table that the mean is, while it can be fitted again."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior:
-    """Draws of a proper table of shares, (draws, cells), with the answers that each cell means."""
+    """Posterior draws of a proper table of shares, (draws, cells), with the answers that each cell means."""
 
     names: tuple[str, ...]
     answers: tuple[tuple[Any, ...], ...]  # of each cell
@@ -40,7 +64,7 @@ class Posterior:
 
     @property
     def mean(self) -> Array:
-        """The mean share of each cell."""
+        """The posterior mean of each cell's share."""
         return np.asarray(self.draws.mean(axis=0))
 
     def __repr__(self) -> str:
@@ -49,8 +73,25 @@ class Posterior:
             "about the population>"
         )
 
-    def table(self, *, level: float = 0.95) -> Any:
-        """Tidy rows: the features, proportion (the mean), and the shortest interval that holds this share of draws."""
+    def table(self, *, level: float = 0.95) -> "pa.Table":
+        """The posterior mean of each proportion with its highest-density interval, as tidy rows.
+
+        Parameters
+        ----------
+        level
+            The share of the draws that an interval holds.
+
+        Returns
+        -------
+        pyarrow.Table
+            A row for each combination of answers: the features, proportion (the mean), low and high.
+
+        Examples
+        --------
+        >>> proper = dn.estimate(counts, ["smoker"], method="feasible")
+        >>> proper.posterior(draws=200).table(level=0.9).column_names
+        ['smoker', 'proportion', 'low', 'high']
+        """
         low, high = shortest(self.draws, checked_level(level))
         columns = {
             name: pa.array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
@@ -58,8 +99,89 @@ class Posterior:
         return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
 
 
+def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generator | None = None) -> Posterior:
+    """Posterior draws of proper tables about the population: a normal likelihood and a flat prior over tables.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    draws
+        How many tables to draw, at least 100.
+    rng
+        A numpy Generator, for draws that can be repeated.
+
+    Returns
+    -------
+    Posterior
+        The draws, with the split R-hat of their chains; chains that have not mixed are warned about.
+
+    Examples
+    --------
+    >>> proper = dn.estimate(counts, ["smoker", "age"], method="feasible")
+    >>> proper.posterior(draws=200, rng=np.random.default_rng(1)).draws.shape
+    (200, 8)
+    """
+    if est.proper is None:
+        raise EstimateError(
+            f"draws need a feasible table that was not projected or added; this one is {est.method}: "
+            'estimate(..., method="feasible").posterior()'
+        )
+    rng = np.random.default_rng() if rng is None else checked_generator(rng, EstimateError)
+    (H, b), n = est.proper.misfit(), est.proper.n
+    shares, convergence = truncated_normal(n * H, n * b, *est.proper.equations(), draws, rng)
+    if convergence > CONVERGED:
+        warnings.warn(
+            f"the draws have not mixed: split R-hat {convergence:.3f}, where {CONVERGED} is wanted; ask for more draws",
+            stacklevel=2,
+        )
+    answers = tuple(product(*(feature.answers for feature in est.features)))
+    return Posterior(names_of(est.features), answers, shares, convergence)
+
+
+def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
+    """Synthetic records, drawn from a proper table.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    n
+        How many records to draw.
+    rng
+        A numpy Generator, for draws that can be repeated.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each record and a column for each feature.
+
+    Examples
+    --------
+    >>> proper = dn.estimate(counts, ["smoker", "age"], method="feasible")
+    >>> proper.sample(3, np.random.default_rng(1)).num_rows
+    3
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
+    rng = np.random.default_rng() if rng is None else checked_generator(rng, EstimateError)
+    cells = along(est.mean, all_answers(est.features))
+    if cells.min() < -SLACK * est.n:
+        raise EstimateError(f'only a proper table can be drawn from; this one is {est.method}: use "feasible"')
+    shares = np.maximum(cells, 0).reshape(-1)
+    places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
+    columns = {
+        feature.name: pa.array(feature.answers).take(pa.array(codes))
+        for feature, codes in zip(est.features, places, strict=True)
+    }
+    return pa.table(columns)
+
+
 def shortest(draws: Array, level: float) -> tuple[Array, Array]:
-    """The shortest interval that holds a share of the draws, for each column; from zero on, if it holds the least."""
+    """The highest-density interval of each column: the shortest that holds a share of the draws.
+
+    It begins at zero if it holds the least draw.
+    """
     rising = np.sort(draws, axis=0)
     held = min(len(rising), max(2, ceil(level * len(rising))))
     widths = rising[held - 1 :] - rising[: len(rising) - held + 1]
@@ -71,14 +193,12 @@ def shortest(draws: Array, level: float) -> tuple[Array, Array]:
 def truncated_normal(
     precision: Array, linear: Array, A: Array, a: Array, possible: Cells, draws: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Draws of t with density exp(-t'Pt / 2 + l't) over t >= 0 with A t = a, and their largest split R-hat.
+    """Draws of a truncated normal t, of density exp(-t'Pt / 2 + l't) over t >= 0 with A t = a, and their split R-hat.
 
     Cells that are not `possible` are zero.
     """
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < FEWEST:
         raise EstimateError(f"draws must be a whole number, at least {FEWEST}; found {draws!r}")
-    if not isinstance(rng, np.random.Generator):
-        raise EstimateError(f"rng must be a numpy Generator, such as np.random.default_rng(1); found {rng!r}")
     if len(linear) > MOST_CELLS:
         raise EstimateError(
             f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}. Estimate fewer features"
@@ -107,7 +227,7 @@ def truncated_normal(
 
 
 def _interior(A: Array, a: Array) -> Array:
-    """A table as far from zero as the equalities let it be."""
+    """An interior point: a table as far from zero as the equalities let it be, by linear programming."""
     from scipy.optimize import linprog
 
     cells = A.shape[1]
@@ -123,7 +243,7 @@ def _interior(A: Array, a: Array) -> Array:
 
 
 def _unbounded(precision: Array, linear: Array, A: Array, inside: Array) -> tuple[Array, Array]:
-    """The normal law without walls: its center, and a matrix that makes it from standard normal numbers."""
+    """The normal distribution before truncation: its center, and a matrix that makes it from standard normals."""
     from scipy.linalg import null_space, solve_triangular
 
     basis = null_space(A)
@@ -133,7 +253,7 @@ def _unbounded(precision: Array, linear: Array, A: Array, inside: Array) -> tupl
 
 
 def _towards_a_wall(inside: Array, direction: Array, rng: np.random.Generator) -> Array:
-    """A point between the middle and a wall: chains that start apart tell whether they have met."""
+    """A starting point between the middle and a wall: chains that start apart tell whether they have met."""
     falling = direction < 0
     if not falling.any():
         return inside
@@ -142,7 +262,7 @@ def _towards_a_wall(inside: Array, direction: Array, rng: np.random.Generator) -
 
 
 def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, length: float) -> Array:
-    """Along center + (t - center) cos + velocity sin, bouncing off the walls t = 0, for a part of a turn."""
+    """The end of a Hamiltonian trajectory, center + (t - center) cos + velocity sin, bouncing off the walls t = 0."""
     last = -1
     while True:
         away = t - center
@@ -165,19 +285,10 @@ def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, len
 
 
 def _split_r_hat(chains: Array) -> float:
-    """The largest ratio of the spread of all draws to that within half chains (Gelman and others)."""
+    """The largest split R-hat of a cell: the spread of all draws over that within half chains (Gelman and others)."""
     half = chains.shape[1] // 2
     parts = np.concatenate([chains[:, :half], chains[:, half : 2 * half]])
     within = parts.var(axis=1, ddof=1).mean(axis=0)
     between = parts.mean(axis=1).var(axis=0, ddof=1)
     moving = within > 0
     return float(np.sqrt(1 - 1 / half + between[moving] / within[moving]).max()) if moving.any() else 1.0
-
-
-def check_convergence(convergence: float) -> None:
-    """Warn if chains can be told apart."""
-    if convergence > CONVERGED:
-        warnings.warn(
-            f"the draws have not mixed: split R-hat {convergence:.3f}, where {CONVERGED} is wanted; ask for more draws",
-            stacklevel=3,
-        )

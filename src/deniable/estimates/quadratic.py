@@ -1,4 +1,4 @@
-"""The least value of a quadratic over proper tables: x >= 0 with A x = a, one row of which is that x sums to 1.
+"""Quadratic programming over proper tables: x >= 0 with A x = a, one row of which is that x sums to 1.
 
 An active-set method. On a set of cells that may be positive the minimum is one Cholesky solve; cells that come out
 negative leave the set, together if that lowers the value and else one by one, and cells with a negative gradient enter.
@@ -12,13 +12,15 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.inference.axis import Array
 
+# The most rounds of letting cells leave and enter.
 MOST_ROUNDS = 10_000
-TOLERANCE = 1e-11  # of the gradient, in units of its own size
+# A gradient is taken as negative below this part of its own size.
+TOLERANCE = 1e-11
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A minimiser, how far its value may be above the least, and the multipliers of the equalities."""
+    """A minimiser, the most that its value is above the least (the gap), and the multipliers of the equalities."""
 
     x: Array
     gap: float
@@ -51,6 +53,7 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
 
 
 def _value(H: Array, b: Array, x: Array) -> float:
+    """The quadratic x'Hx / 2 - b'x."""
     return float(x @ (H @ x) / 2 - b @ x)
 
 

@@ -1,88 +1,157 @@
-"""Groups of respondents: their estimated truth, and how noisy it is. What an `Estimate` is a sum of."""
+"""Groups of respondents straight from counts: their estimated truth, with its covariance in product form.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import reduce
+What an `Estimate` is a sum of, if nothing more is known. `interface.Respondents` says what each form answers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.estimates.interface import Respondents
 from deniable.inference.axis import Array, Axis
-from deniable.inference.cumulants import NOTHING, Cumulants, by_margins, by_shares, by_table, cumulants
-from deniable.inference.intervals import AT_ESTIMATE, trusted, within
+from deniable.inference.cumulants import NOTHING, Contraction, Cumulants, by_margins, by_shares, by_table, cumulants
 from deniable.inference.one_column import MOST_EXACT, OneColumn
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import (
     along,
+    answer_count,
     answer_rows,
     contract,
-    flat,
+    invert,
     margins,
     mix,
     moment_matrix,
     over_answers,
     over_entries,
 )
-
-SUBJECTS = ("respondents", "population")
-FEWEST = 50  # respondents of a group, about the population: its variance is too small by one part in so many
-WIDEST = 0.5  # standard error of a proportion, if all answers were equally common: beyond it, an interval says nothing
-EDGE = 2.0  # standard errors: so far from none and from all, what is found by maximum likelihood has a normal law
-SHORTEST = 0.5  # of the standard error before it: whole patterns make likelihood more precise, but not by more
-SLACK = 1e-9  # of rounding: what varies less than this, compared with what it was, does not vary
+from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, within
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Respondents of one plan: how many, their estimated truth, and the axes that say how noisy it is."""
+    """Respondents of one plan, with the covariance of their estimate in product form: one axis per feature.
+
+    The truth may have more axes than there are features: then it stands for many tables, and so do all results.
+    """
 
     n: int
     axes: tuple[Axis, ...]
     truth: Array
+    some: int | None = None  # how many were asked these features, if not all
 
-    subjects = SUBJECTS
+    intervals_from = "consistent"
+
+    @classmethod
+    def from_counts(cls, n: int, asked: int, axes: tuple[Axis, ...], counts: npt.NDArray[np.int64]) -> "Group":
+        """The estimate of all n respondents, from the counts of those who were asked."""
+        truth = invert(axes, counts)
+        return cls(n, axes, truth) if asked == n else cls(n, axes, truth * (n / asked), asked)
+
+    @property
+    def asked(self) -> int:
+        return self.n if self.some is None else self.some
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Both, but if some were not asked, the population alone: the others' answers are not in the reports."""
+        return tuple(Subject) if self.some is None else (Subject.POPULATION,)
+
+    @property
+    def adds_up(self) -> bool:
+        return all(axis.m == 1 or axis.centred or axis.sums_to_one for axis in self.axes)
+
+    @property
+    def linear(self) -> tuple[Respondents, ...]:
+        return (self,)
 
     def project(self, axes: Sequence[int]) -> "Group":
-        """Fewer features, in this order."""
-        return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes))
+        return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes), self.some)
 
-    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
-        """Of two weighted sums whose weights are products, one vector per feature."""
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
         moment = contract(self.truth, [g for g, _ in pairs])
-        if population:
-            return moment - contract(self.truth, left) * contract(self.truth, right) / self.n
+        if subject is Subject.POPULATION:
+            return self._of_all(moment - contract(self.truth, left) * contract(self.truth, right) / self.n)
         return moment - contract(self.truth, [u for _, u in pairs])
 
-    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """Of all combinations of rows of weights, one matrix of rows per feature."""
-        return cumulants(self.n, self.axes, rows, by_table(self.truth), population=population)
+    def dense(self, subject: Subject) -> Array:
+        moments = [axis.seconds() for axis in self.axes]
+        covariance = moment_matrix(self.truth, [g for g, _ in moments])
+        if subject is Subject.POPULATION:
+            entries = self.entries
+            return self._of_all(covariance - entries[..., :, None] * entries[..., None, :] / self.n)
+        return covariance - moment_matrix(self.truth, [u for _, u in moments])
 
-    def independent(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """The same if all answers were independent, with the same margins."""
-        return cumulants(self.n, self.axes, rows, by_margins(self.truth, len(self.axes)), population=population)
+    def variances(self, subject: Subject) -> Array:
+        units = [np.eye(1 + axis.m) for axis in self.axes]
+        squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
+        flags = all(axis.m == 1 for axis in self.axes)  # one transform in place, and the square of an entry is itself
+        moment = (mix if flags else along)(self.truth, [g for g, _ in squares])
+        if subject is Subject.POPULATION:
+            moment -= self.truth**2 / self.n
+            return self._of_all(moment)
+        moment -= self.truth if flags else along(self.truth, [u for _, u in squares])
+        return moment
 
-    def even(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """The same if they were independent and equally common: what the plan and the number of reports say."""
-        shares = [np.array([1.0, *[1 / max(2, axis.m)] * axis.m]) for axis in self.axes]
-        return cumulants(self.n, self.axes, rows, by_shares(np.asarray(float(self.n)), shares), population=population)
+    def unconditional_variances(self, subject: Subject) -> Array:
+        return self.variances(subject)
 
-    def column(self, weights: Sequence[Array], *, population: bool) -> OneColumn | None:
-        """The exact law of an answer to one feature, if its estimate is that of one evidence column."""
+    def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        return self._cumulants(rows, by_table(self.truth), subject)
+
+    def independent(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        """The cumulants if all answers were independent, with the same margins."""
+        return self._cumulants(rows, by_margins(self.truth, len(self.axes)), subject)
+
+    def even(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        """The cumulants if answers were independent and equally common: what the plan and the number of reports say."""
+        shares = [np.array([1.0, *[1 / answer_count(axis.m)] * axis.m]) for axis in self.axes]
+        return self._cumulants(rows, by_shares(np.asarray(float(self.n)), shares), subject)
+
+    def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
+        found = self.cumulants(rows, subject)
+        fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
+        references = self.independent(rows, subject), self.even(rows, subject)
+        return Judged(self.n, self.asked, found, fixed, references)
+
+    def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
+        """The exact distribution of an answer to one feature, if its estimate is that of one evidence column."""
         looked_at = [(k, w) for k, w in enumerate(weights) if w[1:].any()]
-        if len(looked_at) != 1 or self.n > MOST_EXACT:
+        if len(looked_at) != 1 or self.asked > MOST_EXACT:
             return None
         ((k, w),) = looked_at
-        axis = self.axes[k]
+        axis, n = self.axes[k], self.asked
         if axis.centred and not axis.sums_to_one:
             return None  # its estimate draws on all columns
         place = int(np.argmax(np.abs(w[1:]))) + 1
-        true = self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))]
-        c = round(axis.p * self.n + axis.d * float(true))
-        answers = max(2, axis.m)
+        true = float(self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))])
+        c = round(axis.p * n + axis.d * (true if self.some is None else true * n / self.n))
+        answers = answer_count(axis.m)
         if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
-            return OneColumn(self.n - c, self.n, 1 - axis.p - axis.d, 1 - axis.p, answers, population)
-        return OneColumn(c, self.n, axis.p, axis.p + axis.d, answers, population)
+            return OneColumn(n - c, n, 1 - axis.p - axis.d, 1 - axis.p, answers, subject)
+        return OneColumn(c, n, axis.p, axis.p + axis.d, answers, subject)
+
+    def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        both = [over_entries(over_answers(w) * over_answers(v), len(w) - 1) for w, v in zip(left, right, strict=True)]
+        return contract(self.truth, both) - contract(self.truth, left) * contract(self.truth, right) / self.n
+
+    def sampling_variance(self, weights: Array) -> float:
+        over_cells = along(weights, [margins(axis.m).T for axis in self.axes])
+        cells = along(self.truth, [answer_rows(axis.m) for axis in self.axes])
+        return float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / self.n)
+
+    def zero_by_chance(self, subject: Subject) -> bool:
+        return subject is Subject.POPULATION
+
+    def at_independence(self) -> Array:
+        """The covariance of all entries about the population, in C order, if all answers were independent."""
+        features = len(self.axes)
+        table = by_margins(self.truth, features)([np.eye(1 + axis.m) for axis in self.axes])
+        table = np.moveaxis(table, range(-features, 0), range(features))
+        return Group(self.n, self.axes, table, self.some).dense(Subject.POPULATION)
 
     @property
     def entries(self) -> Array:
@@ -90,173 +159,37 @@ class Group:
         features = len(self.axes)
         return np.moveaxis(self.truth, range(features), range(-features, 0)).reshape(*self.truth.shape[features:], -1)
 
-    def own_variances(self, *, population: bool) -> Array:
-        """Of every entry of the truth: for flags alone, one transform in place."""
-        if not all(axis.m == 1 for axis in self.axes):
-            units = [np.eye(size) for size in self.truth.shape]
-            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
-            moment = along(self.truth, [g for g, _ in squares])
-            return moment - (self.truth**2 / self.n if population else along(self.truth, [u for _, u in squares]))
-        moment = mix(self.truth, [((1, 0), (axis.noise[0], 1 + axis.noise[2])) for axis in self.axes])
-        moment -= self.truth**2 / self.n if population else self.truth
-        return moment
+    def _cumulants(self, rows: Sequence[Array], of: Contraction, subject: Subject) -> Cumulants:
+        if self.some is None:
+            return cumulants(self.n, self.axes, rows, of, subject)
+        scale = self.n / self.asked
+        found = cumulants(self.asked, self.axes, rows, lambda matrices: of(matrices) / scale, subject)
+        return found.scaled(scale)
 
-    def raw_variances(self, *, population: bool) -> Array:
-        """The same, before anything was known."""
-        return self.own_variances(population=population)
-
-    def dense(self, *, population: bool) -> Array:
-        """The covariance of all entries of the truth, in C order; of many truths, if it has more axes."""
-        moments = [axis.seconds() for axis in self.axes]
-        covariance = moment_matrix(self.truth, [g for g, _ in moments])
-        if population:
-            entries = self.entries
-            return covariance - entries[..., :, None] * entries[..., None, :] / self.n
-        return covariance - moment_matrix(self.truth, [u for _, u in moments])
+    def _of_all(self, variance: Array) -> Array:
+        """A variance that is right if all n were asked, for the number that were."""
+        return variance if self.some is None else variance * (self.n / self.asked)
 
 
-@dataclass(frozen=True, eq=False)
-class DenseGroup:
-    """Respondents whose estimate has no product form. It answers as `Group` does, about what it has matrices for.
-
-    It was made from the groups `before`, by conditioning or, if it is `likeliest`, by maximum likelihood: then
-    covariances are those of cells that are not zero, given that the others are.
-    """
-
-    n: int
-    truth: Array
-    matrices: Mapping[str, Array]
-    before: tuple["Group | DenseGroup", ...]
-    likeliest: bool = False
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """What it can be about."""
-        return tuple(self.matrices)
-
-    def project(self, axes: Sequence[int]) -> "DenseGroup":
-        places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
-        matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
-        before = tuple(group.project(axes) for group in self.before)
-        return DenseGroup(self.n, margin(self.truth, axes), matrices, before, self.likeliest)
-
-    def covariance(self, left: Sequence[Array], right: Sequence[Array], *, population: bool) -> float:
-        return float(flat(left) @ self.dense(population=population) @ flat(right))
-
-    def cumulants(self, rows: Sequence[Array], *, population: bool) -> Cumulants:
-        """Those of a normal law: its own higher ones cannot be had in closed form.
-
-        By maximum likelihood, what is near the edge of what can be has no normal law: there, those from before.
-        """
-        mean, weights = along(self.truth, rows), flat(rows)
-        every = np.einsum("ij,jk,ik->i", weights, self.dense(population=population), weights, optimize=True)
-        own = Cumulants.normal(mean, every.reshape(mean.shape))
-        if not self.likeliest:
-            return own
-        before = sum((group.cumulants(rows, population=population) for group in self.before), start=NOTHING)
-        over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
-        low, high = (self.n * end(axis=1).reshape(mean.shape) for end in (over_cells.min, over_cells.max))
-        near = _near(mean - low, high - mean, own.variance, before.variance)
-        return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
-
-    def column(self, weights: Sequence[Array], *, population: bool) -> None:  # noqa: ARG002 - one contract
-        return None
-
-    def own_variances(self, *, population: bool) -> Array:
-        own = np.diagonal(self.dense(population=population)).reshape(self.truth.shape)
-        if not self.likeliest:
-            return own
-        before = np.asarray(sum(group.own_variances(population=population) for group in self.before))
-        return np.where(_near(self.truth, self.n - self.truth, own, before), before, own)
-
-    def raw_variances(self, *, population: bool) -> Array:
-        return np.asarray(sum(group.raw_variances(population=population) for group in self.before))
-
-    def dense(self, *, population: bool) -> Array:
-        return self.matrices["population" if population else "respondents"]
+def judge(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Bools]:
+    """The cumulants of a sum of groups for all combinations of rows of weights, and which intervals are trusted."""
+    return judged_sum([group.judged(rows, subject) for group in groups], rows, subject)
 
 
-def _near(above: Array, below: Array, own: Array, before: Array) -> npt.NDArray[np.bool_]:
-    """Whether a number so far above the least and below the most it can be is near the edge, given the variance before.
-
-    Or near another edge, as that of a margin: then its own variance is much less than what other patterns explain.
-    """
-    far = (np.minimum(above, below) ** 2 >= EDGE**2 * before) & (own >= SHORTEST**2 * before)
-    return ~((before > 0) & far)
+def product_form(of: Respondents) -> Group:
+    """A group of respondents in product form, or an error if its estimate has none."""
+    return Group(of.n, of.axes, of.truth, None if of.asked == of.n else of.asked)
 
 
-def open_moment(group: "Group | DenseGroup", left: Sequence[Array], right: Sequence[Array]) -> float:
-    """The covariance about the population of two weighted sums, if this group's answers were given openly.
-
-    It is the covariance about the population less that about the respondents; of what was conditioned, it is as before.
-    """
-    if isinstance(group, DenseGroup):
-        return sum(open_moment(one, left, right) for one in group.before)
-    both = [over_entries(over_answers(w) * over_answers(v), len(w) - 1) for w, v in zip(left, right, strict=True)]
-    return contract(group.truth, both) - contract(group.truth, left) * contract(group.truth, right) / group.n
-
-
-def open_variance(group: "Group | DenseGroup", weights: Array) -> float:
-    """The variance likewise, of a sum with weights that are no product, one for each entry."""
-    if isinstance(group, DenseGroup):
-        return sum(open_variance(one, weights) for one in group.before)
-    columns = [size - 1 for size in group.truth.shape]
-    over_cells = along(weights, [margins(m).T for m in columns])
-    cells = along(group.truth, [answer_rows(m) for m in columns])
-    return float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / group.n)
-
-
-def testable(groups: Sequence[Group], rows: Sequence[Array]) -> npt.NDArray[np.bool_]:
+def testable(groups: Sequence[Group], rows: Sequence[Array]) -> Bools:
     """Whether all combinations of rows are near enough to normal, if answers are independent, for a test of that."""
-    independent = sum((group.independent(rows, population=True) for group in groups), start=NOTHING)
+    independent = sum((group.independent(rows, Subject.POPULATION) for group in groups), start=NOTHING)
     features = tuple(range(-len(rows), 0))
     return np.asarray(within(independent, AT_ESTIMATE).all(axis=features))
 
 
-def at_independence(group: Group) -> Array:
-    """The covariance of all entries about the population, in C order, if answers were independent.
-
-    If the truth has one more axis, of many groups.
-    """
-    features = len(group.axes)
-    table = by_margins(group.truth, features)([np.eye(1 + axis.m) for axis in group.axes])
-    table = np.moveaxis(table, range(-features, 0), range(features))
-    return Group(group.n, group.axes, table).dense(population=True)
-
-
-Groups = Sequence[Group | DenseGroup]
-
-
-def judge(groups: Groups, rows: Sequence[Array], *, population: bool) -> tuple[Cumulants, npt.NDArray[np.bool_]]:
-    """Cumulants of the sum of groups for all combinations of rows of weights, and which intervals are to be trusted.
-
-    What was conditioned, or found by maximum likelihood, is trusted where that which it was made from is.
-    """
-    n = sum(group.n for group in groups)
-    products = [group for group in groups if isinstance(group, Group)]
-    others = [group for group in groups if isinstance(group, DenseGroup)]
-    own = sum((group.cumulants(rows, population=population) for group in products), start=NOTHING)
-    found = sum((group.cumulants(rows, population=population) for group in others), start=own)
-    enough = found.variance > 0
-    enough &= not population or min(group.n for group in groups) >= FEWEST
-    if products:
-        independent = sum((group.independent(rows, population=population) for group in products), start=NOTHING)
-        even = sum((group.even(rows, population=population) for group in products), start=NOTHING)
-        enough &= trusted(own, independent, even) & (even.variance <= (WIDEST * n) ** 2)
-    known = reduce(np.logical_and.outer, [~matrix[:, 1:].any(axis=1) for matrix in rows])  # how many there are
-    before = [judge(other.before, rows, population=population) for other in others]
-    for _, ok in before:
-        enough &= ok
-    if any(other.likeliest for other in others):  # on the edge it varies less than it is uncertain
-        if not products:
-            known = known | np.logical_and.reduce([ok & (one.variance == 0) for one, ok in before])
-    elif not (products and population):
-        known = known | (np.abs(found.variance) <= SLACK * n)  # nothing was randomized, or it was given
-    return replace(found, variance=np.where(known, 0.0, found.variance)), np.asarray(enough | known)
-
-
 def margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
-    """Index 0 of all axes but these, which come in this order."""
+    """The margin of a tensor over these axes, in this order: index 0 of all others."""
     kept = sorted(axes)
     return tensor[tuple(slice(None) if axis in kept else 0 for axis in range(tensor.ndim))].transpose(
         [kept.index(axis) for axis in axes]

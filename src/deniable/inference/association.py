@@ -1,11 +1,12 @@
-"""How strongly two features go together, and whether they do at all. Tables of shares stand in the last two axes.
+"""The strength of association of two features, and a test of their independence, for many tables of shares at once.
 
-With D = (p - r c) / sqrt(r c) for cells p and margins r and c, phi^2 = |D|^2 measures the association, and Cramer's V
-is sqrt(phi^2 / (k - 1)) with k the smaller number of answers. The noise makes |D|^2 too large by tr Cov(D), which is
-taken off. Its law is that of s chi^2 with nu degrees of freedom and noncentrality phi^2 / s, where s is the variance
-of D in its own direction, and s nu = tr Cov(D): it has the right mean, and the right variance where the association
-is strong. Twice the mutual information, which is phi^2 where the association is weak, has a law of the same kind; its
-bias is that of its second derivatives, which divide by every cell.
+Tables stand in the last two axes. With D = (p - r c) / sqrt(r c) for cells p and margins r and c, phi^2 = |D|^2
+measures the association, and Cramer's V is sqrt(phi^2 / (k - 1)) with k the smaller number of answers. The noise makes
+|D|^2 too large by tr Cov(D), which is taken off. Its distribution is that of s times a noncentral chi-square with nu
+degrees of freedom and noncentrality phi^2 / s, where s is the variance of D in its own direction, and s nu = tr Cov(D):
+it has the right mean, and the right variance where the association is strong. Twice the mutual information, which is
+phi^2 where the association is weak, has a distribution of the same kind; its bias is that of its second derivatives,
+which divide by every cell.
 """
 
 from dataclasses import dataclass
@@ -15,15 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.inference.axis import Array
-from deniable.inference.ratios import STEADY
+from deniable.inference.ratios import SURELY_POSITIVE
 
+# Bisection for a quantile takes this many steps.
 HALVINGS = 60
+# A squared strength below this is rounding.
 ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StrengthLaw:
-    """Confidence in what phi^2 is: that it is at most x, and what it is at most; as V or as mutual information.
+class AssociationDistribution:
+    """The confidence distribution of Cramer's V or of mutual information: a scaled noncentral chi-square.
 
     `found` is |D|^2 as it was found, `bias` what the noise adds to it, and `spread` the variance in its own direction.
     """
@@ -37,28 +40,28 @@ class StrengthLaw:
 
     @property
     def value(self) -> Any:
-        """With the bias taken off."""
+        """The strength with the bias taken off; zero if the bias is larger."""
         return self._shown(np.maximum(self.found - self.bias, 0))
 
     @property
     def known(self) -> Any:
-        """As it was found, where there is no noise to take off."""
+        """The strength as it was found, for tables without any noise to take off."""
         return self._shown(np.maximum(self.found, 0))
 
     @property
     def stderr(self) -> Any:
-        """By the delta method, at the value that was found."""
+        """The standard error, by the delta method at the value that was found."""
         with np.errstate(invalid="ignore"):
             slope = 1 / np.sqrt(self.scale) if self.scale else np.sqrt(self.found)
             return slope * np.sqrt(self.spread)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
-        """The confidence that it is at most x."""
+        """The confidence that the strength is at most x."""
         x = np.asarray(x, np.float64)
         return np.where(x < 0, 0.0, self._confidence(self._square(np.maximum(x, 0))))[()]
 
     def pdf(self, x: npt.ArrayLike) -> Any:
-        """How the confidence grows at x; what there is at zero itself is not in it."""
+        """The density of the confidence distribution at x, without the point mass that it has at zero."""
         from scipy.special import chndtr
 
         x = np.asarray(x, np.float64)
@@ -67,7 +70,7 @@ class StrengthLaw:
         return np.where(x < 0, 0.0, density * (2 * x * self.scale if self.scale else 2.0))[()]
 
     def ppf(self, q: npt.ArrayLike) -> Any:
-        """What it is at most with confidence q."""
+        """The quantile of the confidence distribution: what the strength is at most with confidence q."""
         q = np.asarray(q, np.float64)
         q = np.where((q > 0) & (q < 1), q, np.nan)
         low = np.zeros(np.broadcast_shapes(np.shape(self.found), q.shape))
@@ -92,10 +95,10 @@ class StrengthLaw:
         return shown**2 * self.scale if self.scale else 2 * shown
 
 
-def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[StrengthLaw, Array]:
-    """The law of Cramer's V, or of mutual information, and the gradient of its square; nan if a margin is not positive.
+def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[AssociationDistribution, Array]:
+    """The confidence distribution of Cramer's V, or of mutual information, and the gradient of its square.
 
-    The covariance is of the cells, in C order.
+    The covariance is of the cells, in C order. All is nan if a margin is not positive.
     """
     rows, columns = p.shape[-2:]
     with np.errstate(divide="ignore", invalid="ignore"):  # of an answer that nobody gave
@@ -103,11 +106,11 @@ def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[Stre
         spread = np.einsum("...i,...ij,...j->...", gradient, covariance, gradient) / (4 * found)
         spread = np.where(found > ROUNDING, spread, bias / ((rows - 1) * (columns - 1)))  # what it tends to
     spread = np.where(spread > 0, spread, np.nan)
-    return StrengthLaw(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
+    return AssociationDistribution(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
 
 
 def _squared_deviations(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    """phi^2 = |D|^2, its bias tr Cov(D), and its gradient 2 D' dD."""
+    """Pearson's phi^2 = |D|^2, its bias tr Cov(D), and its gradient 2 D' dD."""
     r, c, expected = _expected(p)
     root = np.sqrt(expected)
     d = (p - expected) / root
@@ -119,7 +122,7 @@ def _squared_deviations(p: Array, covariance: Array) -> tuple[Array, Array, Arra
 
 
 def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    """2 sum p log(p / r c), its bias, and its gradient 2 (log(p / r c) - 1).
+    """Twice the mutual information, 2 sum p log(p / r c), its bias, and its gradient 2 (log(p / r c) - 1).
 
     Its second derivatives by two cells are 2 / p, -2 / r and -2 / c if they are in the same place, row and column.
     """
@@ -132,16 +135,21 @@ def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array
     return found, bias, 2 * (logs - 1).reshape(*p.shape[:-2], -1)
 
 
-def full(p: Array, covariance: Array, *, cells: bool) -> Any:
-    """Whether all margins, which are divided by, are surely above zero; or all cells."""
+def divisors_positive(p: Array, covariance: Array, *, cells: bool) -> npt.NDArray[np.bool_]:
+    """Whether all margins, which are divided by, are SURELY_POSITIVE standard errors above zero; or all cells."""
     by_cell = _by_cell(p, covariance)
     shares = {"...ijij->...ij": p} if cells else {"...ijil->...i": p.sum(axis=-1), "...ijkj->...j": p.sum(axis=-2)}
-    surely = [share > STEADY * np.sqrt(np.maximum(np.einsum(same, by_cell), 0)) for same, share in shares.items()]
-    return np.concatenate([each.reshape(*p.shape[:-2], -1) for each in surely], axis=-1).all(axis=-1)
+    surely = [
+        share > SURELY_POSITIVE * np.sqrt(np.maximum(np.einsum(same, by_cell), 0)) for same, share in shares.items()
+    ]
+    return np.asarray(np.concatenate([each.reshape(*p.shape[:-2], -1) for each in surely], axis=-1).all(axis=-1))
 
 
 def wald(p: Array, covariance: Array) -> tuple[Array, int]:
-    """The statistic of a test of independence, and its degrees of freedom; the covariance is that at independence."""
+    """Wald's statistic of a test of independence, and its degrees of freedom.
+
+    The covariance is that of the cells if the features are independent.
+    """
     rows, columns = p.shape[-2:]
     r, c = _margins(p)
     kept = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
@@ -157,7 +165,7 @@ def wald(p: Array, covariance: Array) -> tuple[Array, int]:
 
 
 def _both_ways(covariance: Array, moves: tuple[Array, Array, Array]) -> Array:
-    """J Cov J', if each number moves with its cell, and against its row and its column, by so much of each.
+    """The delta method's J Cov J', if each number moves with its cell and against its row and column by so much.
 
     Deviations p - r c move by 1 with their cell, by c with their row and by r with their column.
     """
@@ -175,7 +183,7 @@ def _by_cell(p: Array, covariance: Array) -> Array:
 
 
 def _margins(p: Array) -> tuple[Array, Array]:
-    """Of rows and of columns, each to go with the cells."""
+    """The margins of rows and of columns, each shaped to go with the cells."""
     return p.sum(axis=-1, keepdims=True), p.sum(axis=-2, keepdims=True)
 
 

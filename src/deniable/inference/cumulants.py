@@ -1,4 +1,4 @@
-"""Cumulants of estimates in closed form, and how well an estimate knows its own variance.
+"""Cumulants of estimates in closed form, up to the fourth, and the variance of the variance estimate.
 
 For weights w that are a product over features, one report's own estimate is Y = w z, with truth w u. Every moment of Y
 given the truth is a product over features of functions of one answer each, so it is linear in the tensor T: with
@@ -20,86 +20,129 @@ from operator import mul
 import numpy as np
 
 from deniable.inference.axis import Array, Axis, over_truth
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import Alike, along
 
-MANY = 16  # answers, from which on it pays that their rows of weights are alike
+# From this many answers on it pays to use that the rows of weights of all answers are alike.
+MANY = 16
 
 Contraction = Callable[[list[Array | Alike]], Array]  # [f] for all combinations of rows, of one matrix per feature
 
 
 @dataclass(frozen=True)
 class Cumulants:
-    """Of estimated numbers of respondents, one for each combination of rows of weights.
+    """The first four cumulants of estimated numbers of respondents, for each combination of rows of weights.
 
-    `slope` is the covariance of an estimate with its estimated variance, `wobble` the variance of that variance.
+    With them come the covariance of an estimate with its estimated variance, and the variance of that variance
+    estimate.
     """
 
     mean: Array
     variance: Array
     third: Array
     fourth: Array
-    slope: Array
-    wobble: Array
+    covariance_with_variance: Array
+    variance_of_variance: Array
 
     @classmethod
     def normal(cls, mean: Array | float, variance: Array | float) -> "Cumulants":
-        """Of estimates that are taken to be normal, with a known variance."""
+        """The cumulants of normal estimates whose variance is known without error: all others are zero."""
         zero = np.zeros(np.shape(mean))
         return cls(np.asarray(mean), np.asarray(variance), zero, zero, zero, zero)
 
     def at(self, place: int) -> "Cumulants":
-        """Of one combination of rows, in C order."""
+        """The cumulants of the estimate at one place, in C order."""
         return Cumulants(*(getattr(self, field.name).reshape(-1)[place] for field in fields(self)))
 
+    def scaled(self, unit: float) -> "Cumulants":
+        """The cumulants of the estimates times a number, which may be negative: the k-th grows with its k-th power."""
+        return Cumulants(*(getattr(self, field.name) * unit ** ORDERS[field.name] for field in fields(self)))
+
     def __add__(self, other: "Cumulants") -> "Cumulants":
-        """Of the sum of independent estimates."""
+        """The cumulants of the sum of independent estimates, which are the sums of their cumulants."""
         mine, theirs = ([getattr(one, field.name) for field in fields(one)] for one in (self, other))
         return Cumulants(*(a + b for a, b in zip(mine, theirs, strict=True)))
 
 
 NOTHING = Cumulants.normal(0.0, 0.0)
 
+# The power of the estimate's unit that each field of `Cumulants` is measured in.
+ORDERS = {
+    "mean": 1,
+    "variance": 2,
+    "third": 3,
+    "fourth": 4,
+    "covariance_with_variance": 3,
+    "variance_of_variance": 4,
+}
 
-def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contraction, *, population: bool) -> Cumulants:
-    """Cumulants of n respondents' estimate, for rows of weights, given how to contract with their table."""
-    axes, rows = zip(*map(_shortened, axes, rows), strict=True)
-    t, e2, e3, e4 = zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True)
 
-    def contract(matrices: Iterable[Array]) -> Array:
-        return of([Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(axes, matrices, strict=True)])
+@dataclass(frozen=True)
+class _Brackets:
+    """The brackets [f] of one table, for rows of weights: what all cumulants are made of."""
 
-    def bracket(*factors: Sequence[Array]) -> Array:
+    axes: Sequence[Axis]
+    rows: Sequence[Array]
+    of: Contraction
+
+    def contract(self, matrices: Iterable[Array]) -> Array:
+        """[f] for functions f given as vectors over u, one matrix of them per feature."""
+        return self.of(
+            [Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(self.axes, matrices, strict=True)]
+        )
+
+    def __call__(self, *factors: Sequence[Array]) -> Array:
         """[f] for a product f of functions of the answers."""
-        return contract(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
+        return self.contract(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
 
-    def second(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, Array]:
+    def second(self, left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, Array]:
         """[E (w z)(w' z)] and [(w u)(w' u)], row by row."""
-        both = [axis.second(w, v) for axis, w, v in zip(axes, left, right, strict=True)]
-        return contract(moment for moment, _ in both), contract(truth for _, truth in both)
+        both = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
+        return self.contract(moment for moment, _ in both), self.contract(truth for _, truth in both)
 
-    mean, square, cube = bracket(t), bracket(e2), bracket(e3)
-    g = [over_truth(one) for one in e2]  # the estimated variance is g mu - u mu, or g mu - (w mu)^2 / N
-    if population:
-        center = mean / n
-        variance = square - center * mean
-        third = cube - 3 * center * square + 2 * center**2 * mean
-        fourth = bracket(e4) - 4 * center * cube - 3 * square**2 / n + 12 * center**2 * square - 6 * center**3 * mean
-        wg = second(rows, g)[0] - center * square
-        gg = second(g, g)[0] - square**2 / n
-        slope = wg - 2 * center * variance
-        return Cumulants(mean, variance, third, fourth, slope, gg - 4 * center * wg + 4 * center**2 * variance)
-
-    def covariance(left: Sequence[Array], right: Sequence[Array]) -> Array:
-        moment, truth = second(left, right)
+    def noise(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        """[Cov(w z, w' z | x)], row by row: the covariance about the respondents."""
+        moment, truth = self.second(left, right)
         return moment - truth
 
-    u = [over_truth(one**2) for one in t]
+
+def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contraction, subject: Subject) -> Cumulants:
+    """The cumulants of n respondents' estimate, for rows of weights, given how to contract with their table."""
+    axes, rows = zip(*map(_shortened, axes, rows), strict=True)
+    bracket = _Brackets(axes, rows, of)
+    moments = list(zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True))
+    if subject is Subject.POPULATION:
+        return _about_population(n, bracket, *moments)
+    return _about_respondents(bracket, *moments)
+
+
+Moments = Sequence[Array]  # of one power of w z given the answer, a matrix for each feature
+
+
+def _about_population(n: int, bracket: _Brackets, t: Moments, e2: Moments, e3: Moments, e4: Moments) -> Cumulants:
+    """Cumulants with the sampling variance; the estimated variance is g mu - (w mu)^2 / N with g = E (w z)^2."""
+    g = [over_truth(one) for one in e2]
+    mean, square, cube = bracket(t), bracket(e2), bracket(e3)
+    center = mean / n
+    variance = square - center * mean
+    third = cube - 3 * center * square + 2 * center**2 * mean
+    fourth = bracket(e4) - 4 * center * cube - 3 * square**2 / n + 12 * center**2 * square - 6 * center**3 * mean
+    wg = bracket.second(bracket.rows, g)[0] - center * square
+    gg = bracket.second(g, g)[0] - square**2 / n
+    with_variance = wg - 2 * center * variance
+    return Cumulants(mean, variance, third, fourth, with_variance, gg - 4 * center * wg + 4 * center**2 * variance)
+
+
+def _about_respondents(bracket: _Brackets, t: Moments, e2: Moments, e3: Moments, e4: Moments) -> Cumulants:
+    """Cumulants of the noise of randomizing alone; the estimated variance is g mu - u mu with u = (w u)^2."""
+    g, u = [over_truth(one) for one in e2], [over_truth(one**2) for one in t]
+    mean, square, cube = bracket(t), bracket(e2), bracket(e3)
     variance = square - bracket(t, t)
     third = cube - 3 * bracket(t, e2) + 2 * bracket(t, t, t)
     fourth = bracket(e4) - 4 * bracket(t, e3) - 3 * bracket(e2, e2) + 12 * bracket(t, t, e2) - 6 * bracket(t, t, t, t)
-    slope = covariance(rows, g) - covariance(rows, u)
-    wobble = covariance(g, g) - 2 * covariance(g, u) + covariance(u, u)
-    return Cumulants(mean, variance, third, fourth, slope, wobble)
+    with_variance = bracket.noise(bracket.rows, g) - bracket.noise(bracket.rows, u)
+    of_variance = bracket.noise(g, g) - 2 * bracket.noise(g, u) + bracket.noise(u, u)
+    return Cumulants(mean, variance, third, fourth, with_variance, of_variance)
 
 
 def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array]:
@@ -115,7 +158,7 @@ def by_table(truth: Array) -> Contraction:
 
 
 def by_margins(truth: Array, features: int) -> Contraction:
-    """Contraction with the table that has this one's margins, made proper, and independent answers."""
+    """Contraction with the table of independent answers that has this one's margins, clipped and made to sum to one."""
     n = truth[(0,) * features]
     return by_shares(
         n,
@@ -140,7 +183,7 @@ def by_shares(n: Array, margins: Sequence[Array]) -> Contraction:
 
 
 def _proper(margin: Array) -> Array:
-    """Shares (1, s_1, ..., s_m) without negative ones, and of a choice with the sum 1."""
+    """Shares (1, s_1, ..., s_m) clipped to [0, 1], and of a choice renormalised to sum to one."""
     shares = np.clip(margin, 0, 1)
     if len(shares) > 2:
         total = shares[1:].sum(axis=0)

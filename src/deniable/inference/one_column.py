@@ -1,4 +1,8 @@
-"""The exact distribution of one evidence column, and its mid-p intervals."""
+"""The exact distribution of one evidence column's count, a binomial or a sum of two, and its mid-p intervals.
+
+Of N respondents of whom t are counted it is Bin(t, q) + Bin(N - t, p); about a population with the share pi it is
+Bin(N, p + (q - p) pi). Its intervals need no approximation, but steps that are small.
+"""
 
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
@@ -6,14 +10,17 @@ from math import ceil, floor, sqrt
 import numpy as np
 
 from deniable.inference.axis import Array
+from deniable.inference.subject import Subject
 
-STEPS = 5  # least standard deviation of a count in steps of one, all answers being as common; half at the estimate
-MOST_EXACT = 1_000_000  # reports: beyond them the normal interval takes over
+# The least standard deviation of a count, in steps of one, were all answers equally common; half of it at the estimate.
+STEPS = 5
+# The most reports for which exact intervals are computed; beyond them the normal interval takes over.
+MOST_EXACT = 1_000_000
 
 
 @dataclass(frozen=True)
 class OneColumn:
-    """The exact law of one evidence column of a question with so many answers.
+    """The exact distribution of one evidence column of a question with so many `answers`.
 
     `c` of `n` reports show it, with probability q if it is true and p if not.
     """
@@ -23,17 +30,19 @@ class OneColumn:
     p: float
     q: float
     answers: int
-    population: bool
+    subject: Subject
 
     @property
     def enough(self) -> bool:
-        """Whether steps of one are small, at the usual share of an answer and, half as strictly, at the estimate."""
+        """Whether steps of one are small, were answers equally common and, half as strictly, at the estimate."""
+        if self.p == 0 and self.q == 1 and self.subject is Subject.RESPONDENTS:
+            return True  # nothing was randomized
         usual, own = self._variance(self.n / self.answers), self._variance(self.estimate)
-        return (self.p == 0 and self.q == 1 and not self.population) or (usual >= STEPS**2 and 4 * own >= STEPS**2)
+        return usual >= STEPS**2 and 4 * own >= STEPS**2
 
     @property
     def estimate(self) -> float:
-        """How many respondents it is true for, without bias."""
+        """The unbiased estimate of how many respondents it is true for."""
         return (self.c - self.p * self.n) / (self.q - self.p)
 
     def limits(self, level: float) -> tuple[float, float]:
@@ -44,7 +53,7 @@ class OneColumn:
         from scipy.special import ndtri
 
         tail = (1 - level) / 2
-        if self.population:
+        if self.subject is Subject.POPULATION:
             low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
             return low, high
         first, last = self._first(tail), self._first(1 - tail) - 1
@@ -56,18 +65,18 @@ class OneColumn:
         return float(low), float(high)
 
     def _variance(self, t: float) -> float:
-        """The variance of the count, if t respondents' answers are true, or that times the population's."""
+        """The variance of the count if it is true for t respondents, or for the share t / n of the population."""
         t = min(max(t, 0.0), float(self.n))
-        if self.population:
+        if self.subject is Subject.POPULATION:
             rate = self.p + (self.q - self.p) * t / self.n
             return self.n * rate * (1 - rate)
         return t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
 
     def _first(self, chance: float) -> int:
-        """The least t under which a larger count than c is likelier than this, or n + 1."""
+        """The least number t of respondents under which P(C > c) + P(C = c) / 2 exceeds this chance, or n + 1."""
         from scipy.special import ndtri
 
-        # The normal law says where to look first.
+        # The normal approximation says where to look first.
         guess = self.estimate + float(ndtri(chance)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
         near = int(min(max(guess, 0.0), float(self.n)))
         low, high, width = near, near, 2
@@ -81,7 +90,7 @@ class OneColumn:
         return low
 
     def _above(self, t: int) -> float:
-        """P(C > c) + P(C = c) / 2 for t respondents."""
+        """The upper mid-p tail P(C > c) + P(C = c) / 2, if it is true for t respondents."""
         first_a, a = binomial(t, self.q)
         first_b, b = binomial(self.n - t, self.p)
         above = np.concatenate([[1.0], 1 - np.cumsum(b) + b / 2, [0.0]])  # of B, for counts before, in and after b
@@ -89,7 +98,7 @@ class OneColumn:
         return float(a @ above[np.clip(left, -1, len(b)) + 1])
 
     def _rate(self, chance: float) -> float:
-        """The rate of showing the column under which a larger count than c has this chance."""
+        """The rate of showing the column at which the upper mid-p tail of the count is this chance, by bisection."""
         from scipy.special import bdtr, bdtrc
 
         low, high = 0.0, 1.0
@@ -100,7 +109,7 @@ class OneColumn:
 
 
 def binomial(n: int, p: float) -> tuple[int, Array]:
-    """Where Bin(n, p) can be found, and its probabilities there; what is left out is below 1e-15."""
+    """The first place and the probabilities of Bin(n, p) where they matter; what is left out sums to below 1e-15."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     mean = n * p

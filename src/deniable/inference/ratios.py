@@ -1,4 +1,4 @@
-"""Questions that are not linear: ratios of two smooth functions of a few shares, with their exact gradients.
+"""Ratios of two smooth functions of a few shares, and their confidence distribution by Fieller.
 
     conditional share     both / given
     difference            a / b - c / d, over 1
@@ -6,8 +6,10 @@
     odds ratio            a d over b c
     correlation           (both - a b) over sqrt(a (1 - a) b (1 - b))
 
-Top and bottom are taken as normal, with variances by the delta method, and their ratio by Fieller (`laws`). Shares
-stand in the last axis, so that many tables are asked at once.
+Numerator and denominator are taken as normal, with variances by the delta method from exact gradients. Then
+top - r bottom is normal for every r, so the ratio is at most r with the probability that it is at most zero (Fieller).
+That holds near the ends of what a ratio can be, and where the denominator is not known well. Shares stand in the last
+axis, so that many tables are asked at once.
 """
 
 from collections.abc import Callable
@@ -18,60 +20,146 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.inference.axis import Array
-from deniable.inference.ratio_distribution import RatioLaw
 
-ROUNDING = 1e-12
-STEADY = 5  # standard errors: what is divided by must be so far above zero
+# A sum of products of gradients and covariances below this part of its terms is rounding.
+ROUNDING_OF_PRODUCTS = 1e-12
+# A variance or a discriminant below this part of its terms is rounding.
+ROUNDING = 1e-13
+# What is divided by must be this many standard errors above zero.
+SURELY_POSITIVE = 5
 
 Value = tuple[Array, Array]  # and its gradient
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class RatioDistribution:
+    """The confidence distribution of a ratio top / bottom of two normal estimates, by Fieller.
+
+    `pdf`, `cdf` and `ppf` are as those of scipy's frozen distributions. With a bottom of 1 that does not vary it is the
+    normal distribution of the top.
+    """
+
+    top: Any
+    bottom: Any
+    of_top: Any  # variance
+    of_both: Any  # covariance
+    of_bottom: Any  # variance
+
+    @property
+    def value(self) -> Any:
+        """The ratio itself."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.divide(self.top, self.bottom)
+
+    @property
+    def stderr(self) -> Any:
+        """The standard error of the ratio, by the delta method."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.sqrt(self._variance(self.value)) / np.abs(self.bottom)
+
+    @property
+    def how(self) -> str:
+        """The method that the quantiles rest on: Fieller's, or the delta method if the bottom does not vary."""
+        return "Fieller" if np.any(self.of_bottom) else "delta method"
+
+    def cdf(self, x: npt.ArrayLike) -> Any:
+        """The probability that the ratio is at most x, if the bottom is surely above zero."""
+        from scipy.special import ndtr
+
+        x = np.asarray(x, np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = (x * self.bottom - self.top) / np.sqrt(self._variance(x))
+            ends = np.sign(x) * self.bottom / np.sqrt(self.of_bottom)
+        return ndtr(np.where(np.isinf(x), ends, inside))
+
+    def pdf(self, x: npt.ArrayLike) -> Any:
+        """The probability density of the ratio at x."""
+        x = np.asarray(x, np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = self._variance(x)
+            away = x * self.bottom - self.top
+            slope = self.bottom - away * (x * self.of_bottom - self.of_both) / variance
+            inside = np.exp(-(away**2) / variance / 2) * slope / np.sqrt(2 * np.pi * variance)
+        return np.where(np.isinf(x), 0.0, inside)[()]
+
+    def ppf(self, q: npt.ArrayLike) -> Any:
+        """The quantile of the ratio at probability q; nan where the bottom may be zero at that level."""
+        from scipy.special import ndtri
+
+        z = ndtri(q)
+        # (r bottom - top)^2 = z^2 V(top - r bottom), which is a r^2 - 2 b r + c = 0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            a = self.bottom**2 - z**2 * self.of_bottom
+            b = self.top * self.bottom - z**2 * self.of_both
+            c = self.top**2 - z**2 * self.of_top
+            left = _rounded(b**2 - a * c, b**2 + np.abs(a * c), ROUNDING)
+            return (b + np.sign(z) * np.sqrt(np.where((a > 0) & (left >= 0), left, np.nan))) / a
+
+    def _variance(self, r: Any) -> Array:
+        """The variance of top - r bottom; nan where it is negative."""
+        with np.errstate(invalid="ignore"):
+            parts = self.of_top, -2 * r * self.of_both, r**2 * self.of_bottom
+            variance = _rounded(sum(parts), sum(np.abs(part) for part in parts), ROUNDING)
+            return np.where(variance >= 0, variance, np.nan)
+
+    def __repr__(self) -> str:
+        return f"<the distribution of a ratio, {self.value} +- {self.stderr}>"
+
+
 @dataclass(frozen=True)
 class Question:
-    """A ratio of two functions of shares, and which of the shares must surely not be zero."""
+    """A ratio of two functions of shares, and the places of the shares that must surely be above zero."""
 
     name: str
     top: Callable[[Array], Value]
     bottom: Callable[[Array], Value]
     divisors: tuple[int, ...]
 
-    def law(self, shares: Array, covariance: Array) -> RatioLaw:
-        """The law of its estimate."""
+    def distribution(self, shares: Array, covariance: Array) -> RatioDistribution:
+        """The confidence distribution of the ratio, given estimated shares and their covariance."""
         with np.errstate(divide="ignore", invalid="ignore"):
             (top, up), (bottom, down) = self.top(shares), self.bottom(shares)
             pairs = (_product(*pair, covariance) for pair in ((up, up), (up, down), (down, down)))
-            return RatioLaw(top, bottom, *pairs)
+            return RatioDistribution(top, bottom, *pairs)
 
     def variance(self, shares: Array, covariance: Array) -> Array:
-        """Of its estimate, by the delta method."""
+        """The variance of the estimated ratio, by the delta method."""
         with np.errstate(divide="ignore", invalid="ignore"):
             gradient = self.gradient(shares)
             return _product(gradient, gradient, covariance)
 
     def gradient(self, shares: Array) -> Array:
-        """Of the ratio."""
+        """The gradient of the ratio by the shares."""
         (top, up), (bottom, down) = self.top(shares), self.bottom(shares)
         return (up - (top / bottom)[..., None] * down) / bottom[..., None]
 
-    def steady(self, shares: Array, covariance: Array) -> npt.NDArray[np.bool_]:
-        """Whether all that is divided by is surely above zero."""
+    def divisors_positive(self, shares: Array, covariance: Array) -> npt.NDArray[np.bool_]:
+        """Whether all shares that are divided by are SURELY_POSITIVE standard errors above zero."""
         places = list(self.divisors)
         variances = np.einsum("...ii->...i", covariance)[..., places]
-        enough = (variances >= 0) & (shares[..., places] > STEADY * np.sqrt(np.maximum(variances, 0)))
+        enough = (variances >= 0) & (shares[..., places] > SURELY_POSITIVE * np.sqrt(np.maximum(variances, 0)))
         return np.asarray(enough.all(axis=-1))
 
 
-def settled(covariance: Array, slack: float) -> Array:
-    """A covariance without the rounding of shares that do not vary: nothing was randomized, or they were given."""
+def without_rounding(covariance: Array, slack: float) -> Array:
+    """A covariance with zeros for shares whose variance is at most `slack`: nothing was randomized, or they are known.
+
+    What stands there is rounding, which a ratio would blow up.
+    """
     varies = np.abs(np.einsum("...ii->...i", covariance)) > slack
     return np.where(varies[..., :, None] & varies[..., None, :], covariance, 0.0)
 
 
 def _product(left: Array, right: Array, covariance: Array) -> Array:
-    """left' C right, or nothing where only rounding is left of it."""
+    """The bilinear form left' C right, or zero where only rounding is left of it."""
     product = np.einsum("...i,...ij,...j->...", left, covariance, right)
     size = np.einsum("...i,...ij,...j->...", np.abs(left), np.abs(covariance), np.abs(right))
-    return np.where(np.abs(product) <= ROUNDING * size, 0.0, product)
+    return np.asarray(_rounded(product, size, ROUNDING_OF_PRODUCTS))
+
+
+def _rounded(value: Any, size: Any, part: float) -> Any:
+    """A sum whose terms have this size, or zero where what is left of it is rounding."""
+    return np.where(np.abs(value) <= part * size, 0.0, value)
 
 
 def _stacked(*gradient: Any) -> Array:

@@ -1,35 +1,37 @@
-"""Answers: a value with its standard error, its interval, and whether there are enough reports for it."""
+"""Results: a value with its standard error, its confidence interval, and whether there are enough reports for it."""
 
 from dataclasses import dataclass
 from math import inf, isnan, nan, sqrt
 
-from deniable.inference.association import StrengthLaw
+from deniable.inference.association import AssociationDistribution
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import checked_level, limits
 from deniable.inference.one_column import OneColumn
-from deniable.inference.ratio_distribution import RatioLaw
+from deniable.inference.ratios import RatioDistribution
+from deniable.inference.subject import Subject
+from deniable.inference.trust import NOT_ENOUGH
 
 
 @dataclass(frozen=True, repr=False)
 class Answer:
     """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
 
-    `enough` says whether there are enough reports for the interval to be trusted, by the rule in `intervals`.
+    `enough` says whether there are enough reports for the interval to be trusted, by the rule in `trust`.
     """
 
     count: float
     n: int
     found: Cumulants  # of the estimate that the interval is about; `count` may be that of a proper table
     enough: bool
-    law: OneColumn | None = None  # the exact one, where there is
-    cut: bool = False  # whether the interval is cut to what a proportion can be, the value itself included
-    open: float = nan  # the variance of the count about the population, if all answers were given openly
-    subject: str = "respondents"
+    exact: OneColumn | None = None  # the exact distribution, where there is one
+    bounded: bool = False  # whether the interval is cut to what a proportion can be, the value itself included
+    sampling_variance: float = nan  # the variance of the count about the population, if nothing were randomized
+    subject: Subject = Subject.RESPONDENTS
 
     @property
     def effective_n(self) -> float:
-        """It is as precise as so many answers given openly."""
-        return effective_n(self.n, self.open, self.variance, self.subject)
+        """The effective sample size: how many answers without any randomizing would be as precise."""
+        return effective_n(self.n, self.sampling_variance, self.variance, self.subject)
 
     @property
     def value(self) -> float:
@@ -47,17 +49,34 @@ class Answer:
         return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """What holds the true proportion at this level of confidence; nan if there are not enough reports."""
+        """The confidence interval of the true proportion.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            The lower and the upper end; both are nan if there are not enough reports.
+
+        Examples
+        --------
+        >>> low, high = est.cell(smoker=True).confidence_interval(0.9)
+        >>> print(f"{low:.3f} to {high:.3f}")
+        0.286 to 0.306
+        """
         level = checked_level(level)
-        ends = self.law.limits(level) if self.law else limits(self.found, level)
-        low, high = (float(end) / self.n if self.enough else float("nan") for end in ends)
-        if self.cut and self.enough:  # no shorter than to hold the value itself
+        ends, n = (self.exact.limits(level), self.exact.n) if self.exact else (limits(self.found, level), self.n)
+        low, high = (float(end) / n if self.enough else nan for end in ends)
+        if self.bounded and self.enough:  # no shorter than to hold the value itself
             low, high = min(max(low, 0.0), self.value), max(min(high, 1.0), self.value)
         return low, high
 
     def __str__(self) -> str:
         if not self.enough:
-            return f"{self.value:.4f} (not enough reports for this question)"
+            return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
         low, high = self.confidence_interval()
         return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
 
@@ -65,29 +84,30 @@ class Answer:
         return f"<Answer {self}>"
 
 
-def effective_n(n: int, open_variance: float, variance: float, subject: str) -> float:
-    """How many open answers are as precise about the population; nan where that cannot be said.
+def effective_n(n: int, sampling_variance: float, variance: float, subject: Subject) -> float:
+    """The effective sample size: how many answers without randomizing are as precise about the population, or nan.
 
     About n respondents the sampling is added first: then it is how many of them, drawn at random, would have to answer.
     """
-    whole = variance if subject == "population" else variance + open_variance
-    return n * open_variance / whole if open_variance > 0 and whole > 0 else nan
+    whole = variance if subject is Subject.POPULATION else variance + sampling_variance
+    return n * sampling_variance / whole if sampling_variance > 0 and whole > 0 else nan
 
 
 @dataclass(frozen=True, repr=False)
 class JointAnswer:
-    """The answer to a question that is not linear: its value, standard error, interval and law.
+    """A result that is not linear in the table: its value, standard error, interval and confidence distribution.
 
-    `subject` is whom it is about, and `effective_n` says that it is as precise as so many answers given openly.
+    `subject` is whom it is about, and `effective_n` the effective sample size: it is as precise as so many answers
+    without any randomizing.
     """
 
     name: str
     value: float
-    distribution: RatioLaw | StrengthLaw
+    distribution: RatioDistribution | AssociationDistribution
     enough: bool
-    subject: str
+    subject: Subject
     effective_n: float
-    least: float = -inf  # what it can be, for proper tables; others are not cut
+    least: float = -inf  # the least and the most that it can be, for proper tables; other results are not cut
     most: float = inf
 
     @property
@@ -97,11 +117,28 @@ class JointAnswer:
 
     @property
     def how(self) -> str:
-        """What the interval rests on: "Fieller", the "delta method", or a "noncentral chi-square"."""
+        """The method that the interval rests on: "Fieller", the "delta method", or a "noncentral chi-square"."""
         return self.distribution.how
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """What holds the true value at this level of confidence; nan if there are not enough reports."""
+        """The confidence interval of the true value.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+
+        Returns
+        -------
+        tuple
+            The lower and the upper end; both are nan if there are not enough reports.
+
+        Examples
+        --------
+        >>> low, high = est.odds_ratio("smoker", ("age", "65+")).confidence_interval()
+        >>> print(f"{low:.2f} to {high:.2f}")
+        0.47 to 0.66
+        """
         level = checked_level(level)
         if not self.enough:
             return nan, nan
@@ -111,7 +148,7 @@ class JointAnswer:
     def __str__(self) -> str:
         low, high = self.confidence_interval()
         if isnan(low) or isnan(high):
-            return f"{self.value:.4f} (not enough reports for this question)"
+            return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
         return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how})"
 
     def __repr__(self) -> str:
@@ -120,7 +157,7 @@ class JointAnswer:
 
 @dataclass(frozen=True, repr=False)
 class Association:
-    """How strongly two features go together: Cramer's V, from 0 to 1, and mutual information, in nats."""
+    """The strength of association of two features: Cramer's V, from 0 to 1, and mutual information, in nats."""
 
     cramers_v: JointAnswer
     mutual_information: JointAnswer
@@ -140,7 +177,7 @@ class Independence:
     degrees: int
     p_value: float
 
-    subject = "population"
+    subject = Subject.POPULATION
 
     @property
     def enough(self) -> bool:
@@ -150,7 +187,7 @@ class Independence:
     def __str__(self) -> str:
         freedom = f"{self.degrees} degree{'s' * (self.degrees != 1)} of freedom"
         if not self.enough:
-            return "not enough reports for this question"
+            return f"{NOT_ENOUGH} for this question"
         return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
 
     def __repr__(self) -> str:

@@ -1,10 +1,8 @@
-"""Tensors over several features: one small matrix along each axis, never their big product.
+"""Linear maps along the axes of a tensor, one small matrix per feature, never their big Kronecker product.
 
-For estimates mu of the truth T, with G_k for E[z z'] and U_k for u u' of feature k (`axis`),
-
-    Cov(mu)[J, J'] = sum_S T_S (prod_k G_k[J_k, J'_k, S_k] - prod_k U_k[J_k, J'_k, S_k])
-
-Weights that are a product over features, such as those of one cell, need no more than one vector per axis.
+An axis is (all, evidence column 1, ..., evidence column m). A choice has a column for each answer; a flag has one
+column and two answers, and its False is all less True. This file is the one place that knows it: `answer_count`,
+`margins`, `answer_rows`, `answer_row`, `over_answers` and `over_entries`.
 """
 
 from collections.abc import Sequence
@@ -22,28 +20,31 @@ from deniable.kernels import tools_for
 
 @dataclass(frozen=True)
 class Alike:
-    """Rows of weights, one for each answer, that differ in whose they are: three weights instead of a large matrix."""
+    """Rows of weights, one for each answer, each with one weight for the answer itself and one for any other.
+
+    Three weights stand for a large matrix.
+    """
 
     everybody: float
     own: float
     others: float
 
     def along(self, tensor: Array) -> Array:
-        """Along the first axis, which comes back last, as `np.tensordot` has it."""
+        """The rows applied along the first axis of a tensor, which comes back last, as `np.tensordot` has it."""
         each = (self.own - self.others) * tensor[1:]
         each += self.everybody * tensor[0] + self.others * tensor[1:].sum(axis=0)
         return np.moveaxis(each, 0, -1)
 
 
 def along(tensor: Array, matrices: Sequence[Array | Alike]) -> Array:
-    """One matrix along each axis, in order."""
+    """A tensor with one matrix applied along each of its first axes, in order; any further axes come first."""
     for matrix in matrices:  # the axis comes back last, so each is first in its turn
         tensor = matrix.along(tensor) if isinstance(matrix, Alike) else np.tensordot(tensor, matrix, axes=([0], [1]))
     return tensor
 
 
-def mix(tensor: npt.NDArray[Any], matrices: Sequence[Sequence[Sequence[float]]]) -> Array:
-    """For flags alone: a 2 x 2 matrix along each axis, in a copy of the tensor."""
+def mix(tensor: npt.NDArray[Any], matrices: Sequence[npt.ArrayLike]) -> Array:
+    """A tensor over flags with a 2 x 2 matrix applied along each axis, in a copy."""
     line = np.array(tensor, np.float64, order="C").reshape(-1)
     tools_for(8e-9 * line.size * len(matrices)).mix(np.array(matrices, np.float64), line)
     return line.reshape(tensor.shape)
@@ -59,13 +60,13 @@ def invert(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> Array:
     return tensor
 
 
-def contract(tensor: Array, vectors: Sequence[Array]) -> float:
-    """Sum of the tensor times a product of vectors, one per axis."""
-    return float(reduce(lambda left, vector: np.tensordot(vector, left, axes=(0, 0)), vectors, tensor))
+def contract(tensor: Array, vectors: Sequence[Array]) -> Array:
+    """The sum of a tensor times a product of vectors, one per axis; of many tensors, if it has more axes."""
+    return reduce(lambda left, vector: np.tensordot(vector, left, axes=(0, 0)), vectors, tensor)
 
 
 def flat(parts: Sequence[Array]) -> Array:
-    """Weights that are a product over features, in C order: vectors make a vector, rows make rows."""
+    """The Kronecker product of weights, one per feature, in C order: vectors make a vector, rows make rows."""
     return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)
 
 
@@ -77,20 +78,25 @@ def sandwich(rows: Sequence[Array], covariance: Array) -> Array:
     return along(last, [*rows, *rows]).reshape(*many, *2 * [prod(map(len, rows))])
 
 
+def answer_count(columns: int) -> int:
+    """How many answers a feature with so many evidence columns has: a flag has one column and two answers."""
+    return max(2, columns)
+
+
 def margins(columns: int) -> Array:
-    """Adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
+    """The matrix that adds up one axis: from the shares of a feature's answers to (all, evidence columns)."""
     if columns == 1:
         return np.array([[1.0, 1.0], [0.0, 1.0]])
     return np.vstack([np.ones(columns), np.eye(columns)])
 
 
 def answer_rows(columns: int) -> Array:
-    """The weights of each answer on one axis, the inverse of `margins`: a flag's False is all less True."""
+    """The weights of each answer on one axis, a row each: the inverse of `margins`. A flag's False is all less True."""
     return np.array([[1.0, -1.0], [0.0, 1.0]]) if columns == 1 else np.eye(1 + columns)[1:]
 
 
 def answer_row(columns: int, code: int) -> Array:
-    """One row of `answer_rows`."""
+    """The weights of one answer on its axis: one row of `answer_rows`."""
     return np.asarray(answer_rows(1)[code] if columns == 1 else np.eye(1, 1 + columns, 1 + code)[0])
 
 
@@ -100,19 +106,19 @@ def over_answers(weights: Array) -> Array:
 
 
 def over_entries(weights: Array, columns: int) -> Array:
-    """And back, a flag having two answers and one column: w @ answer_rows(m)."""
+    """Weights of a feature's answers as weights of its axis, the inverse of `over_answers`: w @ answer_rows(m)."""
     return np.asarray(weights @ answer_rows(1) if columns == 1 else np.concatenate([[0.0], weights]), np.float64)
 
 
 def moment_matrix(truth: Array, moments: Sequence[Array]) -> Array:
-    """sum_S T_S prod_k G_k[J_k, J'_k, S_k] for all J and J', as a matrix; for many truths, if it has more axes."""
+    """The matrix of second moments sum_S T_S prod_k G_k[J_k, J'_k, S_k]; of many truths, if it has more axes."""
     for moment in moments:
         truth = np.tensordot(truth, moment, axes=([0], [2]))
     return as_matrix(truth, len(moments))
 
 
 def as_matrix(tensor: Array, features: int) -> Array:
-    """From a tensor that ends with two axes of each feature in turn to matrices with the first ones as rows."""
+    """Matrices from a tensor that ends with two axes of each feature in turn, of which the first ones become rows."""
     many = tensor.ndim - 2 * features
     order = [*range(many), *range(many, tensor.ndim, 2), *range(many + 1, tensor.ndim, 2)]
     return tensor.transpose(order).reshape(*tensor.shape[:many], prod(tensor.shape[many::2]), -1)

@@ -34,11 +34,17 @@ def secure() -> Draws:
 
 def seeded(rng: np.random.Generator) -> Draws:
     """Draws that a seed repeats. Never for answers that matter."""
-    if not isinstance(rng, np.random.Generator):
-        raise DeniableError(f"rng must be a numpy Generator such as np.random.default_rng(1); found {rng!r}")
+    checked_generator(rng)
 
     def draw(count: int) -> npt.NDArray[np.uint16]:
         words = rng.integers(0, 1 << 64, size=(count + 3) // 4, dtype=np.uint64)
         return words.astype("<u8", copy=False).view("<u2")[:count]
 
     return draw
+
+
+def checked_generator(rng: object, error: type[DeniableError] = DeniableError) -> np.random.Generator:
+    """A numpy Generator as it is, or an error of the kind that the caller raises."""
+    if not isinstance(rng, np.random.Generator):
+        raise error(f"rng must be a numpy Generator such as np.random.default_rng(1); found {rng!r}")
+    return rng

@@ -15,6 +15,7 @@ import numpy as np
 
 from deniable.estimates.respondents import Group
 from deniable.inference.axis import Array, Axis
+from deniable.inference.subject import Subject
 from deniable.validation import paper_figures
 from deniable.validation.figure_files import save, write_csv
 
@@ -104,8 +105,8 @@ def variation_of_variance(found: paper_figures.Surveys, columns: paper_figures.S
     """The coefficient of variation of an estimate's variance estimate, in closed form."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in paper_figures.plan().protocols)
     rows = [np.eye(2)[int(k in columns)][None] for k in range(paper_figures.FLAGS)]
-    at = Group(found.n, axes, paper_figures.truth_tensor(found)).cumulants(rows, population=False)
-    return float((np.sqrt(at.wobble) / at.variance).reshape(-1)[0])
+    at = Group(found.n, axes, paper_figures.truth_tensor(found)).cumulants(rows, Subject.RESPONDENTS)
+    return float((np.sqrt(at.variance_of_variance) / at.variance).reshape(-1)[0])
 
 
 def _variance_estimator(many: Sequence[paper_figures.Surveys]) -> Claim:

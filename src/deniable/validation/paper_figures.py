@@ -18,6 +18,7 @@ from deniable.estimates.respondents import Group
 from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.inference.one_column import binomial
+from deniable.inference.subject import Subject
 from deniable.inference.tensors import along
 from deniable.survey.plan import Plan
 from deniable.survey.protocols import RandomizedResponse
@@ -295,7 +296,7 @@ def skewness(found: Surveys, columns: Set) -> float:
     """The skewness of an estimate in closed form, at the truth."""
     axes = tuple(Axis.of(protocol, centred=True) for protocol in plan().protocols)
     rows = [np.eye(2)[int(k in columns)][None] for k in range(FLAGS)]
-    cumulants = Group(found.n, axes, truth_tensor(found)).cumulants(rows, population=False)
+    cumulants = Group(found.n, axes, truth_tensor(found)).cumulants(rows, Subject.RESPONDENTS)
     return float((cumulants.third / cumulants.variance**1.5).reshape(-1)[0])
 
 

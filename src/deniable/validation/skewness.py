@@ -14,6 +14,7 @@ from deniable import paper
 from deniable.estimates.respondents import Group
 from deniable.inference.axis import Array, Axis
 from deniable.inference.intervals import limits
+from deniable.inference.subject import Subject
 from deniable.validation import paper_figures
 from deniable.validation.figure_files import save, write_csv
 
@@ -52,8 +53,8 @@ def tails(one: paper_figures.Surveys) -> list[Tails]:
         if not one.truth[at]:
             continue
         rows = [np.eye(2)[int(k in columns)][None] for k in range(paper_figures.FLAGS)]
-        many = Group(one.n, axes, tensors).cumulants(rows, population=False)
-        plain = replace(many, third=0 * many.third, slope=0 * many.slope)
+        many = Group(one.n, axes, tensors).cumulants(rows, Subject.RESPONDENTS)
+        plain = replace(many, third=0 * many.third, covariance_with_variance=0 * many.covariance_with_variance)
         outside = [_outside(limits(of, LEVEL), one.truth[at]) for of in (plain, many)]
         values = estimates[:, at]
         skew = float(np.mean(((values - values.mean()) / values.std()) ** 3))

@@ -1,0 +1,139 @@
+"""Groups of respondents whose estimate has no product form: conditioned on what is known, or of maximum likelihood.
+
+Their covariance is kept as a matrix. They answer `interface.Respondents`, as `respondents.Group` does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from deniable.errors import EstimateError
+from deniable.estimates.interface import Respondents
+from deniable.estimates.respondents import judge, margin
+from deniable.inference.axis import Array, Axis
+from deniable.inference.cumulants import NOTHING, Cumulants
+from deniable.inference.subject import Subject
+from deniable.inference.tensors import along, flat, margins
+from deniable.inference.trust import SLACK, Bools, Judged
+
+# A maximum-likelihood count has a normal distribution this many standard errors of the linear estimate from its bounds.
+EDGE = 2.0
+# Near a bound the standard error of maximum likelihood is below this part of the linear estimate's.
+SHORTEST = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGroup:
+    """Respondents whose estimate was conditioned on what is known, with a covariance matrix for each possible subject.
+
+    It was made from the groups `before`, and has the cumulants of a normal distribution: its own higher ones cannot be
+    had in closed form.
+    """
+
+    n: int
+    truth: Array
+    matrices: Mapping[Subject, Array]
+    before: tuple[Respondents, ...]
+
+    intervals_from = "consistent"
+    adds_up = True  # not checked: what is known may have made it so
+
+    @property
+    def asked(self) -> int:
+        return sum(group.asked for group in self.before)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        raise EstimateError(
+            "tests of independence and sample sizes need an estimate straight from counts: ask before given(...)"
+        )
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return tuple(self.matrices)
+
+    @property
+    def linear(self) -> tuple[Respondents, ...]:
+        return (self,)
+
+    def project(self, axes: Sequence[int]) -> "DenseGroup":
+        places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
+        matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
+        before = tuple(group.project(axes) for group in self.before)
+        return type(self)(self.n, margin(self.truth, axes), matrices, before)
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
+        return np.asarray(flat(left) @ self.dense(subject) @ flat(right))
+
+    def dense(self, subject: Subject) -> Array:
+        return self.matrices[subject]
+
+    def variances(self, subject: Subject) -> Array:
+        return np.diagonal(self.dense(subject)).reshape(self.truth.shape)
+
+    def unconditional_variances(self, subject: Subject) -> Array:
+        return np.asarray(sum(group.unconditional_variances(subject) for group in self.before))
+
+    def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        mean, weights = along(self.truth, rows), flat(rows)
+        every = np.einsum("ij,jk,ik->i", weights, self.dense(subject), weights, optimize=True)
+        return Cumulants.normal(mean, every.reshape(mean.shape))
+
+    def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
+        found, (_, enough) = self.cumulants(rows, subject), judge(self.before, rows, subject)
+        return Judged(self.n, self.asked, found, np.abs(found.variance) <= SLACK * self.n, enough=enough)
+
+    def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract
+        return None
+
+    def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        return np.asarray(sum(group.sampling_covariance(left, right) for group in self.before))
+
+    def sampling_variance(self, weights: Array) -> float:
+        return sum(group.sampling_variance(weights) for group in self.before)
+
+    def zero_by_chance(self, subject: Subject) -> bool:  # noqa: ARG002 - one contract
+        return False
+
+
+class LikelihoodGroup(DenseGroup):
+    """Respondents whose table was found by maximum likelihood, with the covariance of the observed information.
+
+    It is that of the cells that are not zero, given that the others are. Near a bound maximum likelihood is not normal,
+    so that the uncertainty there is that of the linear estimate that it was made from.
+    """
+
+    intervals_from = "observed information, near a bound consistent"
+
+    @property
+    def linear(self) -> tuple[Respondents, ...]:
+        return self.before
+
+    def variances(self, subject: Subject) -> Array:
+        own, before = super().variances(subject), np.asarray(sum(group.variances(subject) for group in self.before))
+        return np.where(near_bound(self.truth, self.n - self.truth, own, before), before, own)
+
+    def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        own = super().cumulants(rows, subject)
+        before = sum((group.cumulants(rows, subject) for group in self.before), start=NOTHING)
+        over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
+        low, high = (self.n * end(axis=1).reshape(own.mean.shape) for end in (over_cells.min, over_cells.max))
+        near = near_bound(own.mean - low, high - own.mean, own.variance, before.variance)
+        return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
+
+    def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
+        """As the linear estimate is judged: on the boundary, maximum likelihood varies less than it errs."""
+        before, enough = judge(self.before, rows, subject)
+        fixed = enough & (before.variance == 0)
+        return Judged(self.n, self.asked, self.cumulants(rows, subject), fixed, enough=enough)
+
+
+def near_bound(above: Array, below: Array, own: Array, before: Array) -> Bools:
+    """Whether a maximum-likelihood count is too close to its bounds for a normal interval.
+
+    It is if it is within EDGE standard errors of the linear estimate (whose variance is `before`) of what it can be, or
+    if its own variance is so small that it must be near another bound, as that of a margin.
+    """
+    far = (np.minimum(above, below) ** 2 >= EDGE**2 * before) & (own >= SHORTEST**2 * before)
+    return np.asarray(~((before > 0) & far))

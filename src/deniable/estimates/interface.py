@@ -1,0 +1,134 @@
+"""The one interface that every form of an estimate answers, so that nothing else need know which form it has.
+
+`Group` keeps its covariance in product form, `DenseGroup` and `LikelihoodGroup` as matrices; what comes later (pooled
+over arms, or as draws) answers the same questions. Tensors have an axis (all, column 1, ..., column m) per feature, and
+are in respondents of `n`. Weights of one sum are one vector per feature; `rows` are one matrix of such vectors each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from deniable.inference.axis import Array, Axis
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.one_column import OneColumn
+from deniable.inference.subject import Subject
+from deniable.inference.trust import Judged
+from deniable.survey.schema import Feature
+
+
+class Respondents(Protocol):
+    """The estimated truth of one group of respondents, and its uncertainty. An `Estimate` is a sum of such groups."""
+
+    @property
+    def n(self) -> int:
+        """How many respondents there are: the total of `truth`."""
+
+    @property
+    def asked(self) -> int:
+        """How many of them were asked all of these features."""
+
+    @property
+    def truth(self) -> Array:
+        """The mean: estimated numbers of respondents, margins at index 0."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """How noisy each feature is; an error if the estimate has no product form."""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Whom the covariance can be about."""
+
+    @property
+    def intervals_from(self) -> str:
+        """The name of the estimator whose covariance this is, in words."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether each feature's answers sum to the whole, as measures of association need."""
+
+    @property
+    def linear(self) -> "tuple[Respondents, ...]":
+        """The linear estimates that joint results are computed from: near a bound only these are normal."""
+
+    def project(self, axes: Sequence[int]) -> "Respondents":
+        """The estimate of fewer features, in this order."""
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
+        """The covariance of two weighted sums of entries."""
+
+    def dense(self, subject: Subject) -> Array:
+        """The covariance matrix of all entries, in C order."""
+
+    def variances(self, subject: Subject) -> Array:
+        """The variance of every entry."""
+
+    def unconditional_variances(self, subject: Subject) -> Array:
+        """The variance of every entry before conditioning on known margins (`given`); rounding is judged against it."""
+
+    def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        """The cumulants of all combinations of rows of weights."""
+
+    def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
+        """What the trust rule needs to know of all combinations of rows of weights."""
+
+    def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
+        """The exact distribution of a weighted sum, if it has one."""
+
+    def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        """The covariance of two weighted sums about the population, if nothing were randomized."""
+
+    def sampling_variance(self, weights: Array) -> float:
+        """The variance likewise of a sum with any weights, shaped like `truth`."""
+
+    def zero_by_chance(self, subject: Subject) -> bool:
+        """Whether a variance, evaluated at the estimate, may be zero only because reports happen to be alike."""
+
+
+class Table(Protocol):
+    """What results need to know of a whole estimate, which is a sum over groups of respondents."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The features, in the order of the axes."""
+
+    @property
+    def groups(self) -> tuple[Respondents, ...]:
+        """The groups of respondents that the estimate is a sum of."""
+
+    @property
+    def subject(self) -> Subject:
+        """Whom the estimate is about."""
+
+    @property
+    def n(self) -> int:
+        """How many respondents there are."""
+
+    @property
+    def fitted(self) -> Array | None:
+        """A proper table with its margins, in respondents, if the estimate's mean is one."""
+
+    @property
+    def mean(self) -> Array:
+        """The estimated numbers of respondents: of the proper table, or else of the groups."""
+
+    def project(self, *names: str) -> "Table":
+        """The estimate of fewer features, in this order."""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are equal, where arrays are equal if all their entries are, and dataclasses field by field."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, np.ndarray):
+        return np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same, left, right))
+    if is_dataclass(left) and type(left).__eq__ is object.__eq__:
+        return all(same(getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
+    return bool(left == right)

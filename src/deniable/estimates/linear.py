@@ -1,0 +1,202 @@
+"""Weighted sums of an estimate's entries, with their covariance and intervals: methods of `Estimate`.
+
+Each function takes the estimate first, through the interface `Table`.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import EstimateError
+from deniable.estimates.interface import Table
+from deniable.estimates.joint import linear_groups, total
+from deniable.estimates.respondents import judge
+from deniable.estimates.weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
+from deniable.inference.axis import Array
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.intervals import checked_level, limits
+from deniable.inference.one_column import OneColumn
+from deniable.inference.results import Answer
+from deniable.inference.tensors import along, contract
+from deniable.inference.trust import SLACK
+from deniable.kernels import physical_memory
+
+Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
+
+
+@overload
+def covariance(est: Table) -> Array: ...
+@overload
+def covariance(est: Table, left: Answers, right: Answers) -> float: ...
+def covariance(est: Table, left: Answers | None = None, right: Answers | None = None) -> Array | float:
+    """The covariance matrix of all entries of `mean`, or the covariance of two cells, in respondents.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    left, right
+        Two cells, `{feature: answer}`; without them the whole matrix is given.
+
+    Returns
+    -------
+    ndarray or float
+        The matrix, (size, size) in C order of `mean`; or one number.
+
+    Examples
+    --------
+    >>> est.covariance().shape
+    (10, 10)
+    >>> est.covariance({"smoker": True}, {"smoker": True}) == est.variance[1, 0]
+    True
+    """
+    if (left is None) != (right is None):
+        raise EstimateError("covariance takes two cells, or none for the whole matrix")
+    if left is not None and right is not None:
+        return covariance_of(est, cell_weights(est.features, left), cell_weights(est.features, right))
+    size = est.mean.size
+    if 3 * 8 * size**2 > physical_memory() // 2:
+        raise EstimateError(
+            f"the covariance of {size:,} entries needs {3 * 8 * size**2 / 1e9:,.1f} GB; "
+            "ask for its entries, covariance({...}, {...}), or for fewer features with project"
+        )
+    return total([group.dense(est.subject) for group in est.groups])
+
+
+def covariance_of(est: Table, left: Sequence[Array], right: Sequence[Array]) -> float:
+    """The covariance of two weighted sums of entries whose weights are products, one vector per feature."""
+    return float(total([group.covariance(left, right, est.subject) for group in est.groups]))
+
+
+def cell(est: Table, answers: Answers | None = None, /, **more: str | bool) -> Answer:
+    """The proportion of respondents with some answers, with its confidence interval.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    answers, **more
+        An answer to each of some features, by name or as a mapping; the others are not looked at.
+
+    Returns
+    -------
+    Answer
+        The proportion as `value`, with `stderr`, `count` and `confidence_interval()`.
+
+    Examples
+    --------
+    >>> print(est.cell(smoker=True, age="65+"))
+    0.0516 +- 0.0031 (95 % interval 0.0455 to 0.0577)
+    """
+    if answers is not None and (not isinstance(answers, Mapping) or answers.keys() & more.keys()):
+        raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
+    weights = cell_weights(est.features, {**(answers or {}), **more})
+    exact = _exact(est, weights)
+    return _product_sum(est, weights, float(contract(est.mean, weights)), exact, bounded=est.fitted is not None)
+
+
+def linear(est: Table, weights: npt.ArrayLike) -> Answer:
+    """A linear combination of entries of `mean`, with its confidence interval.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    weights
+        A weight for each entry, shaped like `mean`.
+
+    Returns
+    -------
+    Answer
+        The weighted sum over N. If the weights are a product over features, as a cell's are, its interval is judged as
+        a cell's is. Else it is the normal one, trusted if those of all cells that it uses are.
+
+    Examples
+    --------
+    >>> weights = np.zeros(est.mean.shape)
+    >>> weights[1, 0] = 1
+    >>> est.linear(weights).value == est.cell(smoker=True).value
+    True
+    """
+    weights = checked_weights(est.mean.shape, weights)
+    count, of_cells = float((weights * est.mean).sum()), over_cells(est.features, weights)
+    bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
+    if (vectors := factors(weights)) is not None:
+        return _product_sum(est, vectors, count, None, bounded=bounded)
+    groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
+    variance = float(line @ total([group.dense(subject) for group in groups]) @ line)
+    noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
+    if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
+        variance = 0.0
+    known = variance == 0 and not any(group.zero_by_chance(subject) for group in groups)
+    trusted = judge(groups, all_answers(est.features), subject)[1][of_cells != 0]
+    enough = known or (variance > 0 and bool(trusted.all()))
+    found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
+    sampling = sum(group.sampling_variance(weights) for group in groups)
+    return Answer(count, est.n, found, enough, None, bounded, sampling, subject)
+
+
+def table(est: Table, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
+    """All proportions of the table with their confidence intervals, as tidy rows.
+
+    Parameters
+    ----------
+    est
+        The estimate that is asked.
+    level
+        The confidence level of the intervals.
+    simultaneous
+        Whether the intervals hold all true proportions of the table at once at this level (Sidak), not one by one.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each combination of answers: the features, proportion, stderr, low and high. `low` and `high` are nan
+        where there are not enough reports.
+
+    Examples
+    --------
+    >>> est.table().column_names
+    ['smoker', 'age', 'proportion', 'stderr', 'low', 'high']
+    """
+    level = checked_level(level)
+    rows, n = all_answers(est.features), est.n
+    if simultaneous:
+        level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
+    found, enough = judge(est.groups, rows, est.subject)
+    low, high = limits(found, level)
+    if len(rows) == 1:
+        for place, vector in enumerate(rows[0]):
+            if exact := _exact(est, [vector]):
+                low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
+                enough[place] |= exact.enough
+    mean = along(est.mean, rows)
+    if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
+        mean = np.maximum(mean, 0)  # of rounding
+        low, high = np.minimum(np.clip(low, 0, n), mean), np.maximum(np.clip(high, 0, n), mean)
+    numbers = {
+        "proportion": mean,
+        "stderr": np.sqrt(np.where(found.variance >= 0, found.variance, np.nan)),
+        "low": np.where(enough, low, np.nan),
+        "high": np.where(enough, high, np.nan),
+    }
+    return tidy(est.features, {name: column / n for name, column in numbers.items()})
+
+
+def _product_sum(
+    est: Table, vectors: Sequence[Array], count: float, exact: OneColumn | None, *, bounded: bool
+) -> Answer:
+    """A weighted sum whose weights are a product over features, judged as a cell is."""
+    found, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
+    enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
+    sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
+    return Answer(count, est.n, found.at(0), enough, exact, bounded, sampling, est.subject)
+
+
+def _exact(est: Table, weights: Sequence[Array]) -> OneColumn | None:
+    """The exact distribution of a proportion, if there is one: that of one group of respondents."""
+    return est.groups[0].exact(weights, est.subject) if len(est.groups) == 1 else None

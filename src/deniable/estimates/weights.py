@@ -1,0 +1,149 @@
+"""Weights of the entries of an estimate: from features, answers and arrays as users give them, checked.
+
+A weighted sum of entries whose weights are a product over features has one vector per feature, over
+(all, column 1, ..., column m); a feature that is not looked at has (1, 0, ..., 0).
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import EstimateError
+from deniable.inference.axis import Array
+from deniable.inference.tensors import along, answer_row, answer_rows, margins
+from deniable.survey.schema import Choice, Feature
+
+Features = tuple[Feature, ...]
+Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer as (name, answer)
+Indicated = tuple[str, Array, Array]  # a feature, and the weights on its axis of "is" and of "is not"
+
+
+def names_of(features: Features) -> tuple[str, ...]:
+    """The names of features, in order."""
+    return tuple(feature.name for feature in features)
+
+
+def all_answers(features: Features) -> list[Array]:
+    """The weights of each feature's answers, a matrix of rows for each feature."""
+    return [answer_rows(len(feature.columns)) for feature in features]
+
+
+def over_cells(features: Features, weights: Array) -> Array:
+    """Weights of the entries of a tensor with margins as weights of the cells alone."""
+    return along(weights, [margins(len(feature.columns)).T for feature in features])
+
+
+def with_margins(features: Features, cells: Array) -> Array:
+    """A table of cells as a tensor with all margins at index 0."""
+    return along(cells, [margins(len(feature.columns)) for feature in features])
+
+
+def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
+    """One vector per feature: that of the answer, or of everybody for a feature that is not asked about."""
+    names = names_of(features)
+    if unknown := [name for name in answers if name not in names]:
+        raise EstimateError(f"no feature {unknown[0]!r} here; there are {', '.join(map(repr, names))}")
+    vectors = {}
+    for feature in features:
+        if feature.name in answers:
+            options, answer = list(feature.answers), answers[feature.name]
+            if not isinstance(answer, str | bool | np.bool_) or answer not in options:
+                raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
+            vectors[feature.name] = answer_row(len(feature.columns), options.index(answer))
+    return product_weights(features, vectors)
+
+
+def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:
+    """One vector per feature, with everybody's for those that are not named."""
+    return [vectors.get(feature.name, np.eye(1, 1 + len(feature.columns))[0]) for feature in features]
+
+
+def indicator(features: Features, what: Any) -> Indicated:
+    """The feature of a flag, or of a choice's answer, and the weights on its axis of "is" and of "is not"."""
+    name, answer = (what, True) if isinstance(what, str) else _named_answer(what)
+    names = names_of(features)
+    if name in names and isinstance(what, str):
+        feature = features[names.index(name)]
+        if isinstance(feature, Choice):
+            raise EstimateError(f"{name!r} is a choice: say which answer, such as {(name, feature.answers[0])}")
+    vector = cell_weights(features, {name: answer})[names.index(name)]
+    return name, vector, np.eye(1, len(vector))[0] - vector
+
+
+def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicated, Indicated]:
+    """The weights of two indicators, of different features."""
+    one, other = indicator(features, first), indicator(features, second)
+    if one[0] == other[0]:
+        raise EstimateError(f"this takes two different features; found {one[0]!r} twice")
+    return one, other
+
+
+def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Array]]:
+    """The shares (with both, with the answer) for each of two answers to another feature."""
+    if not isinstance(between, list | tuple) or len(between) != 3:
+        told = 'between is a feature and two of its answers: ("age", "18-29", "65+")'
+        raise EstimateError(f"{told}; found {between!r}")
+    feature, *answers = between
+    if not all(isinstance(answer, str | bool | np.bool_) for answer in answers) or answers[0] == answers[1]:
+        raise EstimateError(f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}")
+    pieces = []
+    for answer in answers:
+        (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (feature, answer))
+        pieces += [{a: is_a, b: is_b}, {b: is_b}]
+    return pieces
+
+
+def _named_answer(what: Any) -> tuple[str, Any]:
+    """A feature's name and one of its answers, given as a pair."""
+    if not isinstance(what, list | tuple) or len(what) != 2 or not isinstance(what[0], str):
+        raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {what!r}")
+    return what[0], what[1]
+
+
+def checked_weights(shape: tuple[int, ...], weights: npt.ArrayLike) -> Array:
+    """Weights of all entries of a tensor of this shape, as finite numbers."""
+    try:
+        array = np.asarray(weights)
+    except ValueError:
+        raise EstimateError(f"weights must have the shape of mean, {shape}; found {weights!r}") from None
+    if array.shape != shape:
+        raise EstimateError(f"weights must have the shape of mean, {shape}; found {array.shape}")
+    if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise EstimateError("weights must be finite numbers")
+    return array.astype(np.float64)
+
+
+def factors(weights: Array) -> list[Array] | None:
+    """One vector per feature whose product the weights are, if they are a product."""
+    largest = [int(place) for place in np.unravel_index(np.argmax(np.abs(weights)), weights.shape)]
+    top = weights[tuple(largest)]
+    if top == 0:
+        return None
+    lines = [
+        weights[tuple(slice(None) if j == k else at for j, at in enumerate(largest))] / top for k in range(weights.ndim)
+    ]
+    lines[0] = lines[0] * top
+    return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
+
+
+def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], what: str = "a table") -> "pa.Table":
+    """An Arrow table with a row for each combination of answers: the features, then these numbers of each cell."""
+    names = names_of(features)
+    if taken := set(names) & set(numbers):
+        raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
+    labels = zip(*product(*(feature.answers for feature in features)), strict=True)
+    columns = {name: pa.array(values) for name, values in zip(names, labels, strict=True)}
+    return pa.table(columns | {name: np.asarray(column).reshape(-1) for name, column in numbers.items()})
+
+
+def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:
+    """The places of different features by their names, or an error that begins with what asks for them."""
+    have = names_of(features)
+    if not names or not all(isinstance(name, str) and name in have for name in names) or len(set(names)) < len(names):
+        raise EstimateError(f"{asker} {', '.join(map(repr, have))}; found {list(names)}")
+    return [have.index(name) for name in names]

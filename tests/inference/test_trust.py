@@ -1,0 +1,44 @@
+"""The trust rule: it ends where it says, and the documents state it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from deniable.inference import one_column, trust
+from deniable.inference.trust import trusted
+from tests.support.surveys import cumulants_of
+
+
+def test_trust_ends_where_the_rule_says() -> None:
+    good = cumulants_of(100.0)
+    edges = {"third": 0.13 * 1000, "with_variance": 0.13 * 1000, "of_variance": 18.0**2, "fourth": 0.09 * 10_000}
+    assert trusted(good, good, good)
+    for place, looser in ((0, 3.0), (1, 1.5), (2, 1.0)):  # the estimate, its margins, and equally common answers
+        for name, edge in edges.items():
+            times = looser**2 if name == "of_variance" else looser
+            for sign in (1, -1) if name != "of_variance" else (1,):
+                for near, allowed in ((0.99, True), (1.01, False)):
+                    one = cumulants_of(100.0, **{name: sign * edge * times * near})
+                    assert trusted(*(one if k == place else good for k in range(3))) == allowed
+        for variance in (-100.0, 0.0):
+            assert not trusted(*(cumulants_of(variance) if k == place else good for k in range(3)))
+
+
+def test_the_rule_is_the_one_the_documents_state() -> None:
+    page = (Path(__file__).parents[2] / "docs/explain/estimating.md").read_text(encoding="utf-8")
+    for words, most in (
+        ("skewness", trust.SKEWNESS),
+        ("covariance with the variance", trust.COVARIANCE_WITH_VARIANCE),
+        ("variation of the variance", trust.VARIATION_OF_VARIANCE),
+        ("kurtosis", trust.KURTOSIS),
+    ):
+        stated = re.search(rf"^\| {words}.*at most ([0-9.]+)[^|]*\| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M).groups()
+        times = (1, trust.WITH_MARGINS, trust.AT_ESTIMATE)
+        assert [float(one) for one in stated] == pytest.approx([most * each for each in times])
+    steps, half = re.search(
+        r"at least ([0-9.]+) if all answers are equally common, and ([0-9.]+) at the\nestimate", page
+    ).groups()
+    assert (float(steps), float(half)) == (one_column.STEPS, one_column.STEPS / 2)
+    assert f"standard error above {trust.WIDEST:g}" in page
+    assert f"at least {trust.FEWEST} respondents" in page
