@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.regression import Regression
+from deniable.estimates.posterior import Posterior
+from deniable.inference.results import Answer, JointAnswer
 
 
 def public_names() -> dict[str, Any]:
@@ -26,19 +29,29 @@ def public_names() -> dict[str, Any]:
 
 
 NAMES = public_names()
+RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression)}
+
+
+def a_survey() -> dict[str, Any]:
+    """What the example of `Estimate` makes, and other examples go on with: a plan, reports, counts and an estimate."""
+    names: dict[str, Any] = {"dn": dn, "np": np}
+    for example in doctest.DocTestParser().get_examples(inspect.getdoc(dn.Estimate) or ""):
+        if not example.want:
+            exec(example.source, names)
+    return names
 
 
 def examples() -> Iterator[doctest.DocTest]:
-    """The examples of each public name, and of each public method of a public class."""
-    parser = doctest.DocTestParser()
-    for name, thing in NAMES.items():
+    """The examples of each public name, of each public method of a public class, and of the results that these give."""
+    parser, survey = doctest.DocTestParser(), a_survey()
+    for name, thing in {**NAMES, **RESULTS}.items():
         members = vars(thing).items() if inspect.isclass(thing) else ()
         things = {name: thing} | {f"{name}.{key}": member for key, member in members if not key.startswith("_")}
         for where, one in things.items():
             plain = one.__func__ if isinstance(one, classmethod | staticmethod) else one
             text = inspect.getdoc(plain.fget if isinstance(plain, property) else plain)
             if text and ">>>" in text:
-                yield parser.get_doctest(text, {"dn": dn, "np": np}, where, None, None)
+                yield parser.get_doctest(text, dict(survey), where, None, None)
 
 
 EXAMPLES = list(examples())

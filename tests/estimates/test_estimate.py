@@ -9,6 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.inference.axis import Axis
+from deniable.inference.subject import Subject
 from tests.support.channels import evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
 from tests.support.surveys import own_estimate, repeated, some_counts, supports, truth_tensor

@@ -9,9 +9,9 @@ import pytest
 import deniable as dn
 from deniable.estimates.respondents import Group, judge
 from deniable.inference.axis import Axis
-from deniable.inference.intervals import trusted
 from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, margins
+from deniable.inference.trust import trusted
 from tests.support.many_surveys import Setting, cells_of, coverage, plan_for, respondents, surveys, weights_of
 from tests.support.surveys import cumulants_of
 

@@ -29,7 +29,8 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Ta
 
     Examples
     --------
-    >>> dn.compare(est, dn.estimate(later_counts, ["smoker", "age"])).column_names
+    >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+    >>> dn.compare(est, dn.estimate(later, ["smoker", "age"])).column_names
     ['smoker', 'age', 'before', 'after', 'difference', 'stderr', 'low', 'high']
     """
     for est in (before, after):

@@ -38,6 +38,12 @@ class Estimate:
 
     Examples
     --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-44", "45-64", "65+"])])
+    >>> plan = dn.Plan(schema, epsilon=4.0)
+    >>> young, old = {"smoker": 0.4, "age": [0.4, 0.3, 0.2, 0.1]}, {"smoker": 0.2, "age": [0.1, 0.2, 0.3, 0.4]}
+    >>> of = dn.simulate.truth(schema, [(0.5, young), (0.5, old)])
+    >>> reports = dn.simulate.reports(of, plan, 20_000, np.random.default_rng(1))
+    >>> counts = dn.count(reports, ["smoker", "age"])
     >>> est = dn.estimate(counts, ["smoker", "age"])
     >>> est
     <Estimate (consistent) of smoker x age, 20,000 reports, about the respondents>
@@ -189,8 +195,8 @@ class Estimate:
 
         Examples
         --------
-        >>> est.given({"age": {"65+": 0.2}}).cell(age="65+").value
-        0.2
+        >>> round(est.given({"age": {"65+": 0.25}}).cell(age="65+").value, 9)
+        0.25
         """
         if self.fitted is not None and self.proper is None:
             raise EstimateError(

@@ -51,8 +51,8 @@ def covariance(est: Table, left: Answers | None = None, right: Answers | None = 
     --------
     >>> est.covariance().shape
     (10, 10)
-    >>> est.covariance({"smoker": True}, {"smoker": True}) == est.variance[1, 0]
-    True
+    >>> round(est.covariance({"smoker": True}, {"smoker": True, "age": "65+"}))
+    887
     """
     if (left is None) != (right is None):
         raise EstimateError("covariance takes two cells, or none for the whole matrix")
@@ -90,7 +90,7 @@ def cell(est: Table, answers: Answers | None = None, /, **more: str | bool) -> A
     Examples
     --------
     >>> print(est.cell(smoker=True, age="65+"))
-    0.0516 +- 0.0031 (95 % interval 0.0455 to 0.0577)
+    0.0604 +- 0.0031 (95 % interval 0.0544 to 0.0664)
     """
     if answers is not None and (not isinstance(answers, Mapping) or answers.keys() & more.keys()):
         raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
@@ -119,7 +119,7 @@ def linear(est: Table, weights: npt.ArrayLike) -> Answer:
     --------
     >>> weights = np.zeros(est.mean.shape)
     >>> weights[1, 0] = 1
-    >>> est.linear(weights).value == est.cell(smoker=True).value
+    >>> round(est.linear(weights).value, 4) == round(est.cell(smoker=True).value, 4)
     True
     """
     weights = checked_weights(est.mean.shape, weights)

@@ -43,7 +43,7 @@ def association(est: Table, first: str, second: str) -> Association:
     Examples
     --------
     >>> round(est.association("smoker", "age").cramers_v.value, 3)
-    0.133
+    0.106
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")

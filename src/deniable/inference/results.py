@@ -65,7 +65,7 @@ class Answer:
         --------
         >>> low, high = est.cell(smoker=True).confidence_interval(0.9)
         >>> print(f"{low:.3f} to {high:.3f}")
-        0.286 to 0.306
+        0.298 to 0.308
         """
         level = checked_level(level)
         ends, n = (self.exact.limits(level), self.exact.n) if self.exact else (limits(self.found, level), self.n)
@@ -137,7 +137,7 @@ class JointAnswer:
         --------
         >>> low, high = est.odds_ratio("smoker", ("age", "65+")).confidence_interval()
         >>> print(f"{low:.2f} to {high:.2f}")
-        0.47 to 0.66
+        0.59 to 0.80
         """
         level = checked_level(level)
         if not self.enough:
