@@ -79,7 +79,6 @@ def explained(thing: Any) -> bool:
     return bool(inspect.getdoc(thing) and "Examples\n--------\n>>>" in inspect.getdoc(thing).replace("\n\n", "\n"))
 
 
-@pytest.mark.xfail(reason="examples are being written", strict=False)
 def test_every_public_name_has_an_example() -> None:
     """All but errors and modules."""
     without = [

@@ -22,19 +22,9 @@ SOURCES = {
 
 # -- imports -----------------------------------------------------------------------------------------------------------
 
-NOT_YET = {
-    "deniable.survey.schema -> deniable.reports.answers_in": "reading a frame's values moves to the survey",
-}
-
 
 def test_imports_point_only_up_the_list_of_rooms() -> None:
-    assert [one for one in wrong_way(SOURCES) if one not in NOT_YET] == []
-
-
-@pytest.mark.parametrize("name", NOT_YET)
-@pytest.mark.xfail(reason="to be mended", strict=False)
-def test_imports_that_are_being_mended(name: str) -> None:
-    assert name not in wrong_way(SOURCES)
+    assert wrong_way(SOURCES) == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -153,13 +143,11 @@ def most_lines(file: str) -> int:
     return {"client.py": 700}.get(file, 300 if file.startswith("estimates/") else 400)
 
 
-@pytest.mark.xfail(reason="files above their limit are being split", strict=False)
 def test_files_are_short() -> None:
     lines = {file: len(text.splitlines()) for file, text in FILES.items()}
     assert {file: n for file, n in lines.items() if n > most_lines(file)} == {}
 
 
-@pytest.mark.xfail(reason="functions above the limit are being split", strict=False)
 def test_no_function_is_complex() -> None:
     found = {
         f"{file}: {block.fullname}": block.complexity
@@ -170,7 +158,6 @@ def test_no_function_is_complex() -> None:
     assert found == {}
 
 
-@pytest.mark.xfail(reason="files below an A are being split", strict=False)
 def test_every_file_can_be_maintained() -> None:
     """Radon's maintainability index is A above 19, with docstrings counted as comments."""
     assert {

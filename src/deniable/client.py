@@ -101,13 +101,7 @@ def read(plan: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
             f"the plan was changed after it was made: it says its fingerprint is {plan.get('fingerprint')!r}, "
             f"but its content gives {made!r}; get the plan again from whoever made it"
         )
-    for place, feature in enumerate(features):
-        if not isinstance(feature, Mapping) or not isinstance(feature.get("protocol"), Mapping):
-            raise PlanError(f"feature {place} of the plan is not a feature with a protocol: {feature!r}")
-        check(feature)
-    names = [feature["name"] for feature in features]
-    if not names or len(set(names)) < len(names):
-        raise PlanError(f"a plan has one or more features of different names; found {names}")
+    _check_features(features)
     total = log_up(ratio(feature["protocol"], len(feature.get("values", "1"))) for feature in features)
     if plan.get("epsilon") != total:
         raise PlanError(
@@ -115,6 +109,16 @@ def read(plan: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
             "get it again from whoever made it"
         )
     return plan
+
+
+def _check_features(features: list[Any]) -> None:
+    for place, feature in enumerate(features):
+        if not isinstance(feature, Mapping) or not isinstance(feature.get("protocol"), Mapping):
+            raise PlanError(f"feature {place} of the plan is not a feature with a protocol: {feature!r}")
+        check(feature)
+    names = [feature["name"] for feature in features]
+    if not names or len(set(names)) < len(names):
+        raise PlanError(f"a plan has one or more features of different names; found {names}")
 
 
 def _parse(text: str | bytes) -> Mapping[str, Any]:
@@ -173,6 +177,14 @@ def _check_protocol(where: str, protocol: Mapping[str, Any], values: list[str] |
     name = protocol.get("name")
     if not isinstance(name, str) or name not in PERTURB:
         raise PlanError(f"{where}: unknown protocol {name!r}; this client knows {', '.join(PERTURB)}")
+    if name in (FLAGS_ONLY if values else CHOICES_ONLY):
+        raise PlanError(f"{where} is a {'choice' if values else 'flag'}: {name} cannot randomize it")
+    _check_integers(where, protocol, values)
+
+
+def _check_integers(where: str, protocol: Mapping[str, Any], values: list[str] | None) -> None:
+    """Refuse numbers that are not those of the protocol, or would show a false value as often as the true one."""
+    name = protocol["name"]
     wanted = INTEGERS[name]
     if set(protocol) - {"name"} != set(wanted):
         raise PlanError(f"{where}: {name} has {', '.join(wanted) or 'no numbers'}; found {dict(protocol)}")
@@ -181,10 +193,9 @@ def _check_protocol(where: str, protocol: Mapping[str, Any], values: list[str] |
             raise PlanError(f"{where}: {key} must be a whole number from {least} to {most}; found {protocol[key]!r}")
     if "p" in wanted and protocol["p"] >= protocol["q"]:
         raise PlanError(f"{where}: p must be below q; found p = {protocol['p']}, q = {protocol['q']}")
-    if name in (FLAGS_ONLY if values else CHOICES_ONLY):
-        raise PlanError(f"{where} is a {'choice' if values else 'flag'}: {name} cannot randomize it")
-    if "size" in wanted and values and not protocol["size"] * SCALE < protocol["q"] * len(values):
-        raise PlanError(f"{where}: q must be above {protocol['size']} of {len(values)} values; found {protocol['q']}")
+    m = len(values or ())
+    if "size" in wanted and not protocol["size"] * SCALE < protocol["q"] * m:
+        raise PlanError(f"{where}: q must be above {protocol['size']} of {m} values; found {protocol['q']}")
 
 
 def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
@@ -236,17 +247,23 @@ def answer(record: Mapping[str, Any], name: str) -> Any:
 
 def encode(feature: Feature, answer: Any) -> int:
     """Turn an answer into its code: 0 or 1 for a flag, the value's index for a choice."""
-    name, values = feature["name"], feature.get("values")
-    number = _number(answer)
+    name, values, number = feature["name"], feature.get("values"), _number(answer)
     if answer is None or (isinstance(answer, str) and not answer) or (number is not None and math.isnan(number)):
         hint = f"list a value such as 'no answer' in {name!r}" if values else "ask it as a choice with a 'no answer'"
         raise AnswerError(f"column {name!r} has no answer (null); leave the record out, or {hint}")
-    if values is None:
-        if isinstance(answer, str) and answer in FLAG_WORDS:
-            return FLAG_WORDS[answer]
-        if not isinstance(answer, str) and number in (0, 1):
-            return int(number)
-        raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0; found {answer!r}")
+    return _encode_flag(name, answer, number) if values is None else _encode_choice(feature, answer, number)
+
+
+def _encode_flag(name: str, answer: Any, number: float | None) -> int:
+    if isinstance(answer, str) and answer in FLAG_WORDS:
+        return FLAG_WORDS[answer]
+    if not isinstance(answer, str) and number in (0, 1):
+        return int(number)
+    raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0; found {answer!r}")
+
+
+def _encode_choice(feature: Feature, answer: Any, number: float | None) -> int:
+    name, values = feature["name"], feature["values"]
     if isinstance(answer, bool) or (number is None and not isinstance(answer, str)):
         raise AnswerError(f"column {name!r} takes text or a number; found {answer!r} ({type(answer).__name__})")
     code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(number))

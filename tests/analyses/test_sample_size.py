@@ -42,7 +42,8 @@ def table_answered(counts: dn.Counts, name: str) -> bool:
 
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 250), (3.0, 1_200), (12.0, 60)])
 def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -> None:
-    plan = dn.Plan(SCHEMA, epsilon=epsilon)
+    grr = dn.GRR(epsilon=epsilon / 4)
+    plan = dn.Plan(SCHEMA, {"c": grr, "d": grr}, epsilon=epsilon)
     rng = np.random.default_rng(1)
     told: dict[tuple[str, str], list[float]] = {}
     for _ in range(5):

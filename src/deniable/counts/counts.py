@@ -44,6 +44,15 @@ class Counts:
     """Counts of one plan. They add: count parts anywhere, then sum.
 
     `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names.
+
+    Examples
+    --------
+    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")]), epsilon=2.0)
+    >>> counts = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
+    >>> counts.n, counts.array("drinker").tolist()
+    (100, [100, 60])
+    >>> (counts + counts).n
+    200
     """
 
     plan: Plan

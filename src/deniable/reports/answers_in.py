@@ -165,7 +165,7 @@ def _flags(column: Any) -> Codes | None:
 
 def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
     """A column of numbers, or of text that is all numbers, as floats with nan for null; None for any other column."""
-    if not (_is_number(column.type) or _is_text(column.type)):
+    if not (is_number(column.type) or is_text(column.type)):
         return None
     try:
         return np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
@@ -197,32 +197,11 @@ def _at(row: int, error: AnswerError) -> AnswerError:
     return AnswerError(f"row {row} (counted from 0), {error}")
 
 
-def distinct_values(records: Any) -> list[tuple[str, str, list[Any]]]:
-    """Name, kind ("bool", "number" or "text") and sorted distinct values of each column of some records."""
-    return [(name, *_distinct(name, column)) for name, column in columns(records).items()]
-
-
-def _distinct(name: str, column: Any) -> tuple[str, list[Any]]:
-    """Kind and sorted distinct values of one column; an ordered categorical keeps its own order."""
-    if isinstance(column, list):
-        raise AnswerError(f"column {name!r} mixes types; give it one, or write the schema yourself")
-    column = whole(column)
-    if pa.types.is_dictionary(column.type):
-        if column.type.ordered and not column.null_count:
-            return "text", column.dictionary.cast(pa.string()).to_pylist()
-        column = column.cast(column.type.value_type)
-    if column.null_count or (pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py()):
-        raise AnswerError(f"column {name!r} has nulls; give them a value such as 'no answer' first")
-    kinds = {"bool": pa.types.is_boolean, "text": _is_text, "number": _is_number}
-    kind = next((kind for kind, fits in kinds.items() if fits(column.type)), None)
-    if kind is None:
-        raise AnswerError(f"column {name!r} holds {column.type}; a schema is made from booleans, numbers and text")
-    return kind, sorted(pc.unique(column).to_pylist())
-
-
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _is_number(kind: Any) -> bool:
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

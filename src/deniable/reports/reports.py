@@ -22,7 +22,17 @@ from deniable.survey.plan import Plan
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Reports:
-    """Randomized answers as an Arrow table of ordinary columns, one or more per feature (see `fields`)."""
+    """Randomized answers as an Arrow table of ordinary columns, one or more per feature (see `fields`).
+
+    Examples
+    --------
+    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    >>> reports = dn.randomize({"smoker": [True, False, True]}, plan)
+    >>> len(reports), reports.table.column_names
+    (3, ['smoker'])
+    >>> dn.Reports.from_bytes(reports.to_bytes(), plan) == reports
+    True
+    """
 
     plan: Plan
     table: Any

@@ -16,7 +16,7 @@ from deniable import client
 from deniable.errors import PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.protocols import PROTOCOLS
-from deniable.survey.protocols.base import Protocol
+from deniable.survey.protocols.base import Protocol, bound
 from deniable.survey.protocols.best import best
 from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema, feature_from_json
@@ -26,9 +26,25 @@ from deniable.survey.schema import Feature, Schema, feature_from_json
 class Plan:
     """A schema with one protocol per feature.
 
-    `Plan(schema, epsilon=2.0)` splits the budget evenly over the questions and picks the best protocol for each;
-    `Plan(schema, {name: protocol, ...})` takes yours. With both, what your protocols spend comes off the budget
-    first. A name may be a group of flags: then each of its flags gets the protocol.
+    Parameters
+    ----------
+    schema
+        What is asked.
+    protocols
+        Your protocols, by the names of features. A name may be a group of flags: then each of its flags gets the
+        protocol. Features without one share what is left of the budget.
+    epsilon
+        The privacy budget of one whole report. What your protocols spend comes off it first; the rest is split evenly
+        over the questions, and each gets the protocol of least variance.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"])])
+    >>> plan = dn.Plan(schema, epsilon=2.0)
+    >>> plan["age"].name, plan.epsilon <= 2.0
+    ('GRR', True)
+    >>> dn.Plan(schema, {"smoker": dn.RandomizedResponse(p=0.1, q=0.8), "age": dn.GRR(epsilon=1.0)})["smoker"].q
+    0.79998779296875
     """
 
     schema: Schema
@@ -107,13 +123,13 @@ class Plan:
             schema = Schema(feature_from_json(table) for table in tables)
         except SchemaError as error:
             raise PlanError(f"the plan's schema cannot be used: {error}") from None
-        bound = {
+        given = {
             feature.name: PROTOCOLS[table["name"]].from_integers(
                 {key: table[key] for key in table if key != "name"}, feature
             )
             for feature, table in zip(schema, protocols, strict=True)
         }
-        return cls(schema, bound)
+        return cls(schema, given)
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, whole or not at all."""
@@ -134,16 +150,13 @@ class Plan:
 
 def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:
     """Bound protocols by feature name, groups of flags taken apart."""
-    bound: dict[str, Protocol] = {}
+    given: dict[str, Protocol] = {}
     for name, protocol in protocols.items():
-        if not isinstance(protocol, Protocol):
-            raise PlanError(f"{name!r} needs a protocol such as GRR(epsilon=1.0); found {protocol!r}")
-        features = schema.questions.get(name) or (schema[name],)
-        for feature in features:
-            if feature.name in bound:
+        for feature in schema.questions.get(name) or (schema[name],):
+            if feature.name in given:
                 raise PlanError(f"{feature.name!r} is given two protocols, by its own name and by its question's")
-            bound[feature.name] = protocol.bind(feature)
-    return bound
+            given[feature.name] = bound(protocol, feature)
+    return given
 
 
 def _split(

@@ -19,13 +19,18 @@ from typing import Any
 from deniable.client import MAX_VALUES, number_text
 from deniable.errors import SchemaError
 
-SEPARATOR = ": "  # between a question's name and a value, in the name of a column
-MANY_NUMBERS = 100  # more different numbers than this in a column are a quantity, not a choice
+SEPARATOR = ": "  # This stands between a question's name and a value, in the name of a column.
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A yes/no question. `question` names the multi-select question it is one tick of, if any."""
+    """A yes/no question. `question` names the multi-select question it is one tick of, if any.
+
+    Examples
+    --------
+    >>> dn.Flag("smoker").answers
+    (False, True)
+    """
 
     name: str
     question: str | None = None
@@ -59,7 +64,13 @@ class Flag:
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """A question with exactly one true value among `values`. `Choice.bins` makes one of number ranges."""
+    """A question with exactly one true value among `values`. `Choice.bins` makes one of number ranges.
+
+    Examples
+    --------
+    >>> dn.Choice("age", ["18-29", "30-64", "65+"]).levels
+    3
+    """
 
     name: str
     values: tuple[str, ...]
@@ -79,6 +90,11 @@ class Choice:
 
         A range holds its left edge; the last one holds its right edge too. `float("inf")` and `-float("inf")`
         leave an end open.
+
+        Examples
+        --------
+        >>> dn.Choice.bins("income", [0, 20_000, float("inf")]).values
+        ('0 to under 20000', '20000 and over')
         """
         _check_text(name, "a choice's name")
         edges = _check_edges(name, edges)
@@ -107,7 +123,13 @@ class Choice:
 
 @dataclass(frozen=True, init=False)
 class Flags:
-    """A multi-select question: one flag per value, named `name: value`."""
+    """A multi-select question: one flag per value, named `name: value`.
+
+    Examples
+    --------
+    >>> dn.Schema([dn.Flags("drinks", ["tea", "beer"])]).names
+    ('drinks: tea', 'drinks: beer')
+    """
 
     name: str
     values: tuple[str, ...]
@@ -128,7 +150,14 @@ Feature = Flag | Choice
 
 @dataclass(frozen=True, init=False)
 class Schema:
-    """The features of a survey, in order. A group of flags is taken apart into its flags."""
+    """The features of a survey, in order. A group of flags is taken apart into its flags.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"])])
+    >>> schema["age"].values
+    ('18-29', '30-64', '65+')
+    """
 
     features: tuple[Feature, ...]
 
@@ -187,7 +216,7 @@ class Schema:
         return self.features[self.index(name)]
 
     def index(self, name: str) -> int:
-        """The place of a feature; a name that is not there is an error that says which are."""
+        """The position of a feature; a name that is not there is an error that says which are."""
         if name in self.names:
             return self.names.index(name)
         if isinstance(name, str) and name in self.questions:
@@ -228,9 +257,9 @@ class Schema:
         values found, or of all those that an ordered categorical lists, in its order. A value that nobody in this
         data gave is missing from the proposal: add it.
         """
-        from deniable.reports.answers_in import distinct_values
+        from deniable.late import proposed_schema
 
-        return cls(_propose(name, kind, values) for name, kind, values in distinct_values(frame))
+        return proposed_schema(frame)
 
 
 def feature_from_json(table: Any) -> Flag | Choice | Flags:
@@ -258,27 +287,6 @@ def feature_from_json(table: Any) -> Flag | Choice | Flags:
         case ("flags",):
             return Flags(name, table["flags"])
     raise SchemaError(f"feature {name!r} has flags beside values or edges; a question is one or the other")
-
-
-def _propose(name: str, kind: str, values: Sequence[Any]) -> Flag | Choice:
-    """One feature from the distinct values of a column, sorted; `kind` is "bool", "number" or "text"."""
-    if not values:
-        raise SchemaError(f"column {name!r} holds nothing to propose a question from")
-    if kind == "bool" or (kind == "number" and set(values) <= {0, 1}):
-        return Flag(name)
-    if kind == "number" and len(values) > MANY_NUMBERS:
-        middle = [number_text(values[round(i * (len(values) - 1) / 4)]) for i in range(5)]
-        raise SchemaError(
-            f"column {name!r} holds {len(values)} different numbers, too many for a choice; "
-            f"make ranges of them, for instance Choice.bins({name!r}, [{', '.join(middle)}])"
-        )
-    labels = list(dict.fromkeys(number_text(value) if kind == "number" else value for value in values))
-    if len(labels) < 2:
-        raise SchemaError(
-            f"column {name!r} holds only {labels}: a choice needs every value that could be given; "
-            f"write it yourself, Choice({name!r}, [...])"
-        )
-    return Choice(name, labels)
 
 
 def _question(feature: Feature) -> str | None:

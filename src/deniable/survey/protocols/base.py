@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.client import CHOICES_ONLY, FLAGS_ONLY, log_up, ratio
-from deniable.errors import PlanError
+from deniable.errors import PlanError, shown
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.dependence import Array, Dependence
 from deniable.survey.schema import Choice, Feature, Flag
@@ -224,3 +224,10 @@ class Protocol(ABC):
         if self.columns not in (0, len(feature.columns)):
             raise PlanError(f"{self} was made for {self.columns} values; {feature.name!r} has {len(feature.columns)}")
         return len(feature.columns)
+
+
+def bound(protocol: Any, feature: Feature) -> Protocol:
+    """The protocol for this feature; what is no protocol is refused."""
+    if not isinstance(protocol, Protocol):
+        raise PlanError(f"{feature.name!r} needs a protocol such as GRR(epsilon=1.0); found {shown(protocol)}")
+    return protocol.bind(feature)
