@@ -92,9 +92,8 @@ def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Once all workers have batches, more reports take hardly more memory when streamed, and much more when loaded."""
     plan = dn.Plan(dn.Schema([dn.Choice("a", values(9))]), {"a": dn.LocalHashing(epsilon=1.0)})
-    files = {}
+    part, files = dn.randomize({"a": ["v0"] * 800_000}, plan), {}
     for rows in (2_400_000, 9_600_000):
-        part = dn.randomize({"a": ["v0"] * 800_000}, plan)
         files[rows] = str(tmp_path / f"{rows}.parquet")
         write(files[rows], plan, [part] * (rows // 800_000))
     streamed = [peak_kilobytes(f"assert dn.count({path!r}, order=1).n == {rows}") for rows, path in files.items()]

@@ -7,16 +7,16 @@ from deniable.page import page
 from tests.support.pages import Element, read, survey
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def counts() -> dn.Counts:
     return survey(20_000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def html(counts: dn.Counts) -> str:
     return page.page(counts, title="A title")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def root(html: str) -> Element:
     return read(html)
