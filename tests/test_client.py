@@ -23,6 +23,7 @@ from tests.support.situations import PLANS, every_plan, values
 from tests.support.wrong_clients import WRONG_SETS, off_by_one, plant_inclusive
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan", [pytest.param(plan, id=title) for title, plan in SINGLES.items() if plan.protocols[0].columns <= 40]
 )

@@ -48,6 +48,7 @@ def anchors(document: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", [name for name in DOCUMENTS if {"python", "console"} & {*dict(blocks(name))}])
 def test_blocks_print_what_stands_below_them(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a document in order, in one folder: Python's in one session, the shell's one by one."""
@@ -128,6 +129,7 @@ def test_examples_print_what_their_index_says(
     assert len(script.read_text().splitlines()) <= 45
 
 
+@pytest.mark.slow
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     """In a process of its own, as the site renames the modules of public classes; without the pages of source code."""
     options = ["-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "trees"]

@@ -57,6 +57,7 @@ def smallest_p(one: np.ndarray, other: np.ndarray) -> float:
     return least * tests
 
 
+@pytest.mark.slow
 def test_rows_and_multinomials_have_the_same_law_and_a_wrong_q_has_another() -> None:
     of = dn.simulate.truth(SCHEMA, LATENT)
     rows = all_counts(of, True, 0.8, 500, 40, 1)

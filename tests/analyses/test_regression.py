@@ -52,6 +52,7 @@ def test_regression_from_tables_of_four_features_is_that_from_one_of_all() -> No
         dn.regress(dn.count(reports, order=3), "a", on=names[1:])
 
 
+@pytest.mark.slow
 def test_regression_holds_the_truth_as_often_as_it_says() -> None:
     records, _ = survey(10_000)
     b, _ = least_squares(records, 10_000)

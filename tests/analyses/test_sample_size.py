@@ -40,6 +40,7 @@ def table_answered(counts: dn.Counts, name: str) -> bool:
     return not np.isnan(dn.estimate(counts, [name]).about("population").table()["low"].to_numpy()).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 250), (3.0, 1_200), (12.0, 60)])
 def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -> None:
     grr = dn.GRR(epsilon=epsilon / 4)

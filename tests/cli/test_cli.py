@@ -245,6 +245,7 @@ def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
     assert re.search(r"3 reports counted, [\d,]+ per second, 0 s left", os.read(read, 10_000).decode())
 
 
+@pytest.mark.slow
 def test_progress_is_for_terminals(survey: Path) -> None:
     """On a terminal a line tells how far it is, and an error starts a line of its own; through a pipe, neither."""
     Path("bad.csv").write_text(CSV.replace("young", "odd"))

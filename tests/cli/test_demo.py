@@ -32,6 +32,7 @@ def test_demo_runs_and_finds_the_truth(
         assert abs(estimate - truth) < 1.5 * (high - low)  # six standard errors
 
 
+@pytest.mark.slow
 def test_a_closed_stdout_is_no_error(tmp_path: Path) -> None:
     plain = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(

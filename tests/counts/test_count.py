@@ -88,6 +88,7 @@ def test_what_is_refused(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_small_jobs_do_without_numba_and_large_ones_take_it() -> None:
     code = """
 import sys, json, numpy as np, deniable as dn

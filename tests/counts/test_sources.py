@@ -88,6 +88,7 @@ def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
         dn.count(tmp_path / "r.parquet", ["a"])
 
 
+@pytest.mark.slow
 @needs_proc
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Once all workers have batches, more reports take hardly more memory when streamed, and much more when loaded."""

@@ -112,6 +112,7 @@ def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.Monke
         dn.count(reports, order=3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("flags", [17, 18, 25])
 def test_many_flags_are_counted_by_codes(flags: int) -> None:

@@ -31,6 +31,7 @@ def hopeless_and_other_plans(epsilon: float) -> list[dn.Plan]:
     return [dn.Plan(schema, {"a": protocol, "b": one, "c": other}) for protocol, other in product(several, several)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 10, 300])
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_feasible_tables_are_proper(epsilon: float, n: int) -> None:

@@ -151,6 +151,7 @@ def test_an_interval_that_would_say_nothing_is_not_given() -> None:
     assert not cell.enough
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_hold_for_whole_tables() -> None:
     """All cells at once in 95 % of surveys or a little more; intervals one by one, the control, do not."""
     schema = dn.Schema([dn.Choice("a", values(4)), dn.Flag("b")])

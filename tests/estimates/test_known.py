@@ -89,6 +89,7 @@ def test_what_says_nothing_new_and_what_contradicts_is_told() -> None:
         est.given([([1, 2], 3)])
 
 
+@pytest.mark.slow
 def test_conditioning_is_right_on_average() -> None:
     """With known margins, the error has the stated variance over many surveys; that of the plain estimate is larger."""
     schema = dn.Schema([dn.Flag("a"), dn.Flag("b")])

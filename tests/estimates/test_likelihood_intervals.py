@@ -11,6 +11,7 @@ from tests.support.situations import tiny, values
 from tests.support.surveys import skewed_reports
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_many_surveys() -> None:
     """About the population: the stated variance is the empirical one; half of it, the control, is not."""
     schema = dn.Schema([dn.Choice("a", values(3)), dn.Flag("b")])
@@ -53,6 +54,7 @@ def test_near_the_edge_intervals_are_those_of_the_estimate_that_knows_no_edge() 
     assert est.linear(contrast).stderr > 0
 
 
+@pytest.mark.slow
 def test_intervals_near_the_edge_hold_the_truth() -> None:
     """Of three flags that nearly all have; by the covariance given the cells that are not zero, the control, not."""
     names = ["a", "b", "c"]
@@ -72,6 +74,7 @@ def test_intervals_near_the_edge_hold_the_truth() -> None:
     assert held_given_zeros / (3 * surveys) < 0.9
 
 
+@pytest.mark.slow
 def test_joint_answers_near_the_edge_hold_the_truth() -> None:
     """Nearly all who say v2 say no: by the covariance given the cells that are zero, the control, often surely all."""
     plan, _ = tiny("GRR")

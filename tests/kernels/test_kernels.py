@@ -29,6 +29,7 @@ def test_kernel_and_twin_agree_without_and_with_all_evidence(name: str, density:
     check(name, 130, 13, density)
 
 
+@pytest.mark.slow
 def test_the_other_innermost_step_agrees_too() -> None:
     """A processor without vector popcounts takes the carry-save adders (and one with them may stand in for it)."""
     from llvmlite import binding

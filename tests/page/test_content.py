@@ -177,6 +177,7 @@ def test_the_method_says_by_what_it_was_made(root: Element, counts: dn.Counts) -
     assert counts.plan.epsilon <= total < counts.plan.epsilon + 1e-4
 
 
+@pytest.mark.slow
 def test_many_features_stay_short_and_say_what_was_left_out() -> None:
     rng = np.random.default_rng(1)
     flags, choices = 150, 30

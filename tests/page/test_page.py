@@ -174,6 +174,7 @@ def test_text_that_turns_does_not_turn_the_numbers() -> None:
         assert opened == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def test_awkward_plans_have_pages(plan: dn.Plan) -> None:
     rng = np.random.default_rng(1)
@@ -185,6 +186,7 @@ def test_awkward_plans_have_pages(plan: dn.Plan) -> None:
     assert len(html.encode()) < 2_000_000
 
 
+@pytest.mark.slow
 def test_the_same_counts_give_the_same_bytes(html: str, counts: dn.Counts, tmp_path: Path) -> None:
     assert page.page(counts, title="A title") == html
     counts.save(tmp_path / "c.npz")

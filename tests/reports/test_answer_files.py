@@ -233,6 +233,7 @@ def test_a_frame_in_the_place_of_the_plan_is_not_printed() -> None:
         assert len(str(error.value)) < 200
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_files(ending: str, tmp_path: Path) -> None:

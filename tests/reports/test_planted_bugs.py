@@ -45,6 +45,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("perturbed", [by_client, by_bulk])
 @pytest.mark.parametrize(
     ("plant", "plan"),

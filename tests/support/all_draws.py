@@ -6,6 +6,7 @@ For every feature of every plan, the share of draws that give each outcome is ex
 import io
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
@@ -113,18 +114,13 @@ def check_subsets(plan: dn.Plan, code: int, perturbed: Perturbed) -> None:
         steps = [never, *[first] * place, ALL, *[first] * (size - 1 - place)]
         drawn = perturbed(plan, code, steps)
         share = 65536 // left
-        expected = np.full(left, share)
-        expected[0] += 65536 - share * left  # those rejected are given 0 at the second try
-        # Which value this step took: all others that are shown are the first ones left before and after it.
-        taken = np.zeros(left, int)
-        for k in range(left):
-            pattern = np.isin(np.arange(m), list(_taken(others, place, k, size))).astype(int)
-            taken[k] = (drawn == pattern).all(axis=1).sum()
-        for k in range(left):  # steps that swap inside of the set show the same set
-            same = [
-                j for j in range(left) if set(_taken(others, place, j, size)) == set(_taken(others, place, k, size))
-            ]
-            assert taken[k] == sum(expected[j] for j in same)
+        expected: Counter[frozenset[int]] = Counter()  # steps that swap inside of the set show the same set
+        for step in range(left):
+            rejected = 65536 - share * left if step == 0 else 0  # given 0 at the second try
+            expected[frozenset(_taken(others, place, step, size))] += share + rejected
+        found = Counter(row.tobytes() for row in np.packbits(drawn.astype(bool), axis=1))
+        sets = {row: np.unpackbits(np.frombuffer(row, np.uint8)) for row in found}
+        assert {frozenset(np.flatnonzero(sets[row]).tolist()): times for row, times in found.items()} == expected
 
 
 def _taken(others: list[int], place: int, step: int, size: int) -> set[int]:

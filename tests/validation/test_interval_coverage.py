@@ -38,6 +38,7 @@ def choices() -> list[Held]:
     return interval_coverage.measure(Setting("GRR", 4.0, 10_000, 2), 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", ["found", "choices"])
 def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, request: pytest.FixtureRequest) -> None:
     measured = request.getfixturevalue(rows)
@@ -49,6 +50,7 @@ def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, req
             assert one.value > 0.8, one.question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["flags", "GRR"])
 def test_intervals_about_others_do_not(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a population, and respondents, whose answers are the other way round."""
@@ -156,6 +158,7 @@ def test_a_change_in_any_room_changes_the_key_of_what_was_measured(tmp_path: Pat
     assert len(seen) == 2 + len(rooms)
 
 
+@pytest.mark.slow
 def test_all_processors_find_what_one_does() -> None:
     todo = [Setting("flags", 4.0, 1_000, 1), Setting("GRR", 4.0, 1_000, 1)]
     assert dict(interval_coverage._spread(todo, 2, quick=False)) == {

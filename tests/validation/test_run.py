@@ -14,6 +14,7 @@ def test_a_file_is_no_folder_and_that_is_told_at_once(tmp_path: Path, capsys: py
     assert "is a file, and the figures need a folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_figures_are_written_with_their_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
