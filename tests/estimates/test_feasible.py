@@ -47,6 +47,7 @@ def test_feasible_tables_are_proper(epsilon: float, n: int) -> None:
             assert est.proper.gap < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.002, 0.02, 0.05])
 def test_tables_that_reports_say_nearly_nothing_of_are_proper(epsilon: float) -> None:
     """Four questions of four answers: what the reports say of their contrasts is the eighth power of epsilon."""

@@ -174,6 +174,7 @@ def test_a_sum_with_a_feasible_table_keeps_both_halves() -> None:
         assert ours.stderr == pytest.approx(theirs.stderr, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_where_a_cell_is_all_of_its_margin_the_interval_is_not_too_short() -> None:
     """All with a say v0: the other cells with a are zero, so that the cell is a margin, which is known well."""
     schema = dn.Schema([dn.Flag("a"), dn.Choice("b", values(4))])

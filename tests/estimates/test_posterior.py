@@ -40,6 +40,7 @@ def test_draws_are_those_of_the_flat_prior_weighted(kind: str, n: int) -> None:
     assert (np.abs(wrong.mean(axis=0) - mean) > 5 * error).any()
 
 
+@pytest.mark.slow
 def test_little_data_leave_the_flat_prior() -> None:
     """One report at epsilon 0.2: walls are much closer than the normal law is wide."""
     plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=0.2)))

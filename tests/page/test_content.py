@@ -161,6 +161,7 @@ def test_nothing_protected_makes_no_promise() -> None:
     assert "a, b" in root.text
 
 
+@pytest.mark.slow
 def test_a_promise_that_is_worth_little_is_not_praised() -> None:
     for epsilon, kept in ((2.0, True), (12.0, False), (100.0, False)):
         text = " ".join(read(page.page(survey(100, epsilon=epsilon))).text.split())

@@ -72,14 +72,15 @@ def test_p_and_q_are_the_chances_of_an_evidence_bit(protocol: Protocol) -> None:
 
 @every_protocol
 def test_noise_is_the_covariance_of_the_unbiased_estimate(protocol: Protocol) -> None:
+    """The estimate is (bit - p) / (q - p), so its covariance is that of the bits over (q - p)^2."""
     p, q = protocol.channel
     for code in codes(protocol):
-        law = evidence_channel(protocol, code)
+        law, noise = evidence_channel(protocol, code), protocol.noise(code)
+        chances = [expectation(law, lambda bits: Fraction(bits[k])) for k in range(protocol.columns)]
         for i, j in product(range(protocol.columns), repeat=2):
-            z_i, z_j = (lambda bits, k=k: (bits[k] - p) / (q - p) for k in (i, j))
-            both = expectation(law, lambda bits: z_i(bits) * z_j(bits))
-            exact = both - expectation(law, z_i) * expectation(law, z_j)
-            assert protocol.noise(code)[i, j] == pytest.approx(float(exact), rel=1e-12, abs=1e-10)
+            both = sum((share for bits, share in law.items() if bits[i] and bits[j]), Fraction(0))
+            exact = (both - chances[i] * chances[j]) / (q - p) ** 2
+            assert noise[i, j] == pytest.approx(float(exact), rel=1e-12, abs=1e-10)
 
 
 @every_protocol

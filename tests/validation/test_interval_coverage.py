@@ -87,6 +87,7 @@ def test_intervals_of_a_whole_table_are_wider(monkeypatch: pytest.MonkeyPatch) -
     assert sum(options == {"simultaneous": True} for options in asked) == 1
 
 
+@pytest.mark.slow
 def test_tables_are_as_far_from_the_truth_as_it_is_said(found: list[Held]) -> None:
     setting = Setting("flags", 4.0, 10_000, 2)
     errors = {one.question: one.value for one in found if one.question.startswith("error of")}
@@ -200,6 +201,7 @@ def test_pooled_numbers_are_plain_averages_of_what_is_judged() -> None:
     assert "ratio                never enough reports" in coverage_results.verdict(rows[3:])
 
 
+@pytest.mark.slow
 def test_the_verdict_has_a_line_for_each_question(found: list[Held]) -> None:
     questions = len(coverage_survey.TABLES) + len(coverage_survey.JOINT)
     assert len(coverage_results.verdict(found).splitlines()) == 3 + questions
