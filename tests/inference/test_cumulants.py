@@ -11,7 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable.inference.axis import Axis
-from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants
+from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants, row_functions
 from deniable.inference.subject import Subject
 from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.base import Protocol
@@ -55,7 +55,7 @@ def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str
     axes = [Axis.of(protocol, centred=centred) for protocol in plan.protocols]
     rows = rows_of(axes, np.random.default_rng(5))
     truth = truth_tensor(plan, people)
-    stated = cumulants(n, axes, rows, by_table(truth), about)
+    stated = cumulants(n, row_functions(axes, rows, about), by_table(truth))
     for at in product(range(2), repeat=len(axes)):
         w = reduce(np.multiply.outer, [matrix[row] for matrix, row in zip(rows, at, strict=True)])
         alone = [matrix[row : row + 1] for matrix, row in zip(rows, at, strict=True)]
@@ -63,7 +63,7 @@ def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str
 
         def own_variance(z: np.ndarray) -> float:
             """What one report adds to the estimated variance; about the population, of its linear part."""
-            found = cumulants(1, axes, alone, by_table(z), about).variance.item()
+            found = cumulants(1, row_functions(axes, alone, about), by_table(z)).variance.item()
             y = float((w * z).sum())
             return found + y**2 - 2 * center * y if population else found
 
@@ -96,8 +96,8 @@ def test_at_independence_the_table_is_a_product_of_proper_margins() -> None:
     shares = [np.array([1, 3 / 7, 0, 4 / 7]), np.array([1, 0.5]), np.array([1, 0.5, 0.5])]
     table = 6 * reduce(np.multiply.outer, shares)
     for subject in Subject:
-        ours = cumulants(6, axes, rows, by_margins(truth, 3), subject)
-        theirs = cumulants(6, axes, rows, by_table(table), subject)
+        ours = cumulants(6, row_functions(axes, rows, subject), by_margins(truth, 3))
+        theirs = cumulants(6, row_functions(axes, rows, subject), by_table(table))
         for name in vars(ours):
             np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-10)
 
@@ -109,9 +109,9 @@ def test_many_surveys_at_once_are_as_one_by_one() -> None:
     first, second = truth_tensor(plan, people), truth_tensor(plan, people[:1] * 3)
     both = np.stack([first, second], axis=-1)
     for contraction, one in ((by_table(both), by_table), (by_margins(both, 2), lambda truth: by_margins(truth, 2))):
-        together = cumulants(3, axes, rows, contraction, Subject.POPULATION)
+        together = cumulants(3, row_functions(axes, rows, Subject.POPULATION), contraction)
         for survey, truth in enumerate((first, second)):
-            alone = cumulants(3, axes, rows, one(truth), Subject.POPULATION)
+            alone = cumulants(3, row_functions(axes, rows, Subject.POPULATION), one(truth))
             for name in vars(alone):
                 np.testing.assert_allclose(getattr(together, name)[survey], getattr(alone, name), rtol=1e-12)
 
@@ -133,9 +133,9 @@ def test_rows_that_are_alike_need_not_be_written_out(kind: str, method: str, mon
     tables = by_table(truth), by_margins(truth, features), by_shares(np.asarray(3.0), shares)
     for rows, contraction, subject in product(others, tables, Subject):
         monkeypatch.setattr("deniable.inference.cumulants.MANY", 1000)
-        long = cumulants(3, axes, rows, contraction, subject)
+        long = cumulants(3, row_functions(axes, rows, subject), contraction)
         monkeypatch.setattr("deniable.inference.cumulants.MANY", 2)
-        short = cumulants(3, axes, rows, contraction, subject)
+        short = cumulants(3, row_functions(axes, rows, subject), contraction)
         for name in vars(long):
             np.testing.assert_allclose(getattr(short, name), getattr(long, name), rtol=1e-9, atol=1e-9)
     several = [axis.m > 1 for axis in axes]
@@ -177,6 +177,6 @@ def test_local_hashing_over_a_whole_hash_family(method: str, coefficients: int, 
         y = np.array([weights[0] @ np.array(own_estimate(protocol, bits, centred=axis.centred), float) for bits in law])
         variance, third, _ = central(np.array([float(chance) for chance in law.values()]), y)
         truth = np.array([1.0, *(float(v == code) for v in range(5))])
-        stated = cumulants(1, [axis], [weights], by_table(truth), Subject.RESPONDENTS)
+        stated = cumulants(1, row_functions([axis], [weights], Subject.RESPONDENTS), by_table(truth))
         agree = np.isclose([stated.variance[0], stated.third[0]], [variance, third], rtol=1e-10)
         assert agree.all() == right

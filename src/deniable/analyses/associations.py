@@ -94,15 +94,21 @@ def batches(counts: Counts) -> Iterator[list[Pair]]:
     """All pairs that were counted, in batches with the same axes and respondents asked, not too many at a time."""
     plan = counts.plan
     held = [set(table) for table in counts.tables]
-    kinds: dict[tuple[Axis, Axis, int], list[Pair]] = defaultdict(list)
-    axes = {name: Axis.of(plan[name], centred=True) for name in plan.schema.names}
+    batched: dict[tuple[int, int, int], list[Pair]] = defaultdict(list)
+    kinds: dict[Axis, int] = {}  # numbers in place of axes, which are compared for every pair
+    kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True), len(kinds)) for name in plan.schema.names}
     for pair in combinations(plan.schema.names, 2):
         if counts.moments is not None or any(set(pair) <= table for table in held):
-            kinds[axes[pair[0]], axes[pair[1]], counts.asked(*pair)].append(pair)
-    for (*both, _), pairs in kinds.items():
-        size = max(1, BATCH // prod(1 + axis.m for axis in both) ** 2)
+            batched[kind[pair[0]], kind[pair[1]], _asked(counts, pair)].append(pair)
+    for pairs in batched.values():
+        size = max(1, BATCH // prod(1 + plan[name].columns for name in pairs[0]) ** 2)
         for start in range(0, len(pairs), size):
             yield pairs[start : start + size]
+
+
+def _asked(counts: Counts, pair: Pair) -> int:
+    """How many respondents were asked both features: all those counted, if all pairs were counted together."""
+    return counts.n if counts.moments is not None else counts.asked(*pair)
 
 
 def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
@@ -129,7 +135,7 @@ def _rows(counts: Counts, pairs: list[Pair], level: float) -> list[Row]:
 def pair_group(counts: Counts, pairs: list[Pair]) -> Group:
     """The estimated tables of a batch of pairs, the pairs in the last axis."""
     axes = tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
-    return Group.from_counts(counts.n, counts.asked(*pairs[0]), axes, _tables(counts, pairs))
+    return Group.from_counts(counts.n, _asked(counts, pairs[0]), axes, _tables(counts, pairs))
 
 
 def answered(group: Group) -> tuple[Bools, Bools]:

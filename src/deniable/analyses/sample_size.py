@@ -19,6 +19,7 @@ from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondents import Group, product_form
 from deniable.inference.axis import Array
+from deniable.inference.cumulants import row_functions
 from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.inference.trust import Bools
@@ -125,7 +126,7 @@ def _shares(group: Group) -> tuple[Array, Array]:
     rows = [answer_rows(axis.m) for axis in group.axes]
     shares = along(group.truth, rows) / group.n
     one_of_each = [matrix[:1] if axis.m > 1 else matrix for axis, matrix in zip(group.axes, rows, strict=True)]
-    variance = group.even(one_of_each, Subject.POPULATION).variance / group.n**2
+    variance = group.even(row_functions(group.axes, one_of_each, Subject.POPULATION)).variance / group.n**2
     return shares, np.broadcast_to(variance, shares.shape[1:])
 
 

@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from deniable.estimates.interface import Respondents
 from deniable.inference.axis import Array, Axis
-from deniable.inference.cumulants import NOTHING, Contraction, Cumulants, by_margins, by_shares, by_table, cumulants
+from deniable.inference.cumulants import (
+    NOTHING,
+    Contraction,
+    Cumulants,
+    RowFunctions,
+    by_margins,
+    by_shares,
+    by_table,
+    cumulants,
+    row_functions,
+)
 from deniable.inference.one_column import MOST_EXACT, OneColumn
 from deniable.inference.subject import Subject
 from deniable.inference.tensors import (
@@ -71,6 +81,7 @@ class Group:
         return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes), self.some)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
+        """The covariance of two weighted sums, from one vector of second moments per axis."""
         pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
         moment = contract(self.truth, [g for g, _ in pairs])
         if subject is Subject.POPULATION:
@@ -78,6 +89,7 @@ class Group:
         return moment - contract(self.truth, [u for _, u in pairs])
 
     def dense(self, subject: Subject) -> Array:
+        """The covariance matrix of all entries, in C order; one of each table, if there are many."""
         moments = [axis.seconds() for axis in self.axes]
         covariance = moment_matrix(self.truth, [g for g, _ in moments])
         if subject is Subject.POPULATION:
@@ -86,6 +98,7 @@ class Group:
         return covariance - moment_matrix(self.truth, [u for _, u in moments])
 
     def variances(self, subject: Subject) -> Array:
+        """The variance of every entry, from one small matrix along each axis."""
         units = [np.eye(1 + axis.m) for axis in self.axes]
         squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
         flags = all(axis.m == 1 for axis in self.axes)  # one transform in place, and the square of an entry is itself
@@ -100,22 +113,22 @@ class Group:
         return self.variances(subject)
 
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
-        return self._cumulants(rows, by_table(self.truth), subject)
+        return self._cumulants(row_functions(self.axes, rows, subject), by_table(self.truth))
 
-    def independent(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+    def independent(self, functions: RowFunctions) -> Cumulants:
         """The cumulants if all answers were independent, with the same margins."""
-        return self._cumulants(rows, by_margins(self.truth, len(self.axes)), subject)
+        return self._cumulants(functions, by_margins(self.truth, len(self.axes)))
 
-    def even(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+    def even(self, functions: RowFunctions) -> Cumulants:
         """The cumulants if answers were independent and equally common: what the plan and the number of reports say."""
         shares = [np.array([1.0, *[1 / answer_count(axis.m)] * axis.m]) for axis in self.axes]
-        return self._cumulants(rows, by_shares(np.asarray(float(self.n)), shares), subject)
+        return self._cumulants(functions, by_shares(np.asarray(float(self.n)), shares))
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
-        found = self.cumulants(rows, subject)
+        functions = row_functions(self.axes, rows, subject)
+        found = self._cumulants(functions, by_table(self.truth))
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
-        references = self.independent(rows, subject), self.even(rows, subject)
-        return Judged(self.n, self.asked, found, fixed, references)
+        return Judged(self.n, self.asked, found, fixed, (self.independent(functions), self.even(functions)))
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
         """The exact distribution of an answer to one feature, if its estimate is that of one evidence column."""
@@ -135,6 +148,7 @@ class Group:
         return OneColumn(c, n, axis.p, axis.p + axis.d, answers, subject)
 
     def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        """The covariance of two weighted sums about the population, if nothing were randomized: a multinomial's."""
         both = [over_entries(over_answers(w) * over_answers(v), len(w) - 1) for w, v in zip(left, right, strict=True)]
         return contract(self.truth, both) - contract(self.truth, left) * contract(self.truth, right) / self.n
 
@@ -159,12 +173,12 @@ class Group:
         features = len(self.axes)
         return np.moveaxis(self.truth, range(features), range(-features, 0)).reshape(*self.truth.shape[features:], -1)
 
-    def _cumulants(self, rows: Sequence[Array], of: Contraction, subject: Subject) -> Cumulants:
+    def _cumulants(self, functions: RowFunctions, of: Contraction) -> Cumulants:
+        """The cumulants for a table of all respondents, of whom only some may have been asked."""
         if self.some is None:
-            return cumulants(self.n, self.axes, rows, of, subject)
+            return cumulants(self.n, functions, of)
         scale = self.n / self.asked
-        found = cumulants(self.asked, self.axes, rows, lambda matrices: of(matrices) / scale, subject)
-        return found.scaled(scale)
+        return cumulants(self.asked, functions, lambda matrices: of(matrices) / scale).scaled(scale)
 
     def _of_all(self, variance: Array) -> Array:
         """A variance that is right if all n were asked, for the number that were."""
@@ -183,7 +197,8 @@ def product_form(of: Respondents) -> Group:
 
 def testable(groups: Sequence[Group], rows: Sequence[Array]) -> Bools:
     """Whether all combinations of rows are near enough to normal, if answers are independent, for a test of that."""
-    independent = sum((group.independent(rows, Subject.POPULATION) for group in groups), start=NOTHING)
+    asked = [(group, row_functions(group.axes, rows, Subject.POPULATION)) for group in groups]
+    independent = sum((group.independent(functions) for group, functions in asked), start=NOTHING)
     features = tuple(range(-len(rows), 0))
     return np.asarray(within(independent, AT_ESTIMATE).all(axis=features))
 

@@ -12,7 +12,7 @@ follow like any other. All are exact but the fourth cumulant of local hashing: i
 and that would need five.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import mul
@@ -77,72 +77,80 @@ ORDERS = {
 }
 
 
+Function = list[Array | Alike]  # a function of the answers that is a product over features, as vectors over u
+
+
 @dataclass(frozen=True)
-class _Brackets:
-    """The brackets [f] of one table, for rows of weights: what all cumulants are made of."""
+class RowFunctions:
+    """The functions f of the answers whose brackets [f] cumulants are made of, for rows of weights.
 
-    axes: Sequence[Axis]
-    rows: Sequence[Array]
-    of: Contraction
+    They are the same whatever the table is, so that several tables share them.
+    """
 
-    def contract(self, matrices: Iterable[Array]) -> Array:
-        """[f] for functions f given as vectors over u, one matrix of them per feature."""
-        return self.of(
-            [Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(self.axes, matrices, strict=True)]
-        )
-
-    def __call__(self, *factors: Sequence[Array]) -> Array:
-        """[f] for a product f of functions of the answers."""
-        return self.contract(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
-
-    def second(self, left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, Array]:
-        """[E (w z)(w' z)] and [(w u)(w' u)], row by row."""
-        both = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
-        return self.contract(moment for moment, _ in both), self.contract(truth for _, truth in both)
-
-    def noise(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
-        """[Cov(w z, w' z | x)], row by row: the covariance about the respondents."""
-        moment, truth = self.second(left, right)
-        return moment - truth
+    subject: Subject
+    of: Mapping[str, Function]
 
 
-def cumulants(n: int, axes: Sequence[Axis], rows: Sequence[Array], of: Contraction, subject: Subject) -> Cumulants:
-    """The cumulants of n respondents' estimate, for rows of weights, given how to contract with their table."""
+def row_functions(axes: Sequence[Axis], rows: Sequence[Array], subject: Subject) -> RowFunctions:
+    """The functions of the answers that cumulants about a subject need, one matrix of rows of weights per feature.
+
+    With w for the weights, the estimated variance is g mu - (w mu)^2 / N about the population, with g = E (w z)^2, and
+    g mu - u mu about the respondents, with u = (w u)^2.
+    """
     axes, rows = zip(*map(_shortened, axes, rows), strict=True)
-    bracket = _Brackets(axes, rows, of)
-    moments = list(zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True))
-    if subject is Subject.POPULATION:
-        return _about_population(n, bracket, *moments)
-    return _about_respondents(bracket, *moments)
-
-
-Moments = Sequence[Array]  # of one power of w z given the answer, a matrix for each feature
-
-
-def _about_population(n: int, bracket: _Brackets, t: Moments, e2: Moments, e3: Moments, e4: Moments) -> Cumulants:
-    """Cumulants with the sampling variance; the estimated variance is g mu - (w mu)^2 / N with g = E (w z)^2."""
+    t, e2, e3, e4 = zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True)
     g = [over_truth(one) for one in e2]
-    mean, square, cube = bracket(t), bracket(e2), bracket(e3)
+
+    def kept(matrices: Iterable[Array]) -> Function:
+        return [Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(axes, matrices, strict=True)]
+
+    def times(*factors: Sequence[Array]) -> Function:
+        return kept(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
+
+    def second(left: Sequence[Array], right: Sequence[Array]) -> tuple[Function, Function]:
+        """E (w z)(w' z) and (w u)(w' u), row by row."""
+        both = [axis.second(w, v) for axis, w, v in zip(axes, left, right, strict=True)]
+        return kept(moment for moment, _ in both), kept(truth for _, truth in both)
+
+    functions = {"t": times(t), "e2": kept(g), "e3": times(e3), "e4": times(e4)}
+    if subject is Subject.POPULATION:
+        return RowFunctions(subject, functions | {"wg": second(rows, g)[0], "gg": second(g, g)[0]})
+    u = [over_truth(one**2) for one in t]
+    products = {"tt": (t, t), "te2": (t, e2), "ttt": (t, t, t), "te3": (t, e3), "e2e2": (e2, e2)}
+    products |= {"tte2": (t, t, e2), "tttt": (t, t, t, t)}
+    functions |= {name: times(*factors) for name, factors in products.items()}
+    for name, pair in {"wg": (rows, g), "wu": (rows, u), "gg": (g, g), "gu": (g, u), "uu": (u, u)}.items():
+        functions[name], functions[f"truth {name}"] = second(*pair)
+    return RowFunctions(subject, functions)
+
+
+def cumulants(n: int, functions: RowFunctions, of: Contraction) -> Cumulants:
+    """The cumulants of n respondents' estimate, given how to contract functions of the answers with their table."""
+    brackets = {name: of(function) for name, function in functions.of.items()}
+    return _about_population(n, brackets) if functions.subject is Subject.POPULATION else _about_respondents(brackets)
+
+
+def _about_population(n: int, of: Mapping[str, Array]) -> Cumulants:
+    """The cumulants from brackets, with the sampling variance."""
+    mean, square, cube = of["t"], of["e2"], of["e3"]
     center = mean / n
     variance = square - center * mean
     third = cube - 3 * center * square + 2 * center**2 * mean
-    fourth = bracket(e4) - 4 * center * cube - 3 * square**2 / n + 12 * center**2 * square - 6 * center**3 * mean
-    wg = bracket.second(bracket.rows, g)[0] - center * square
-    gg = bracket.second(g, g)[0] - square**2 / n
+    fourth = of["e4"] - 4 * center * cube - 3 * square**2 / n + 12 * center**2 * square - 6 * center**3 * mean
+    wg = of["wg"] - center * square
+    gg = of["gg"] - square**2 / n
     with_variance = wg - 2 * center * variance
     return Cumulants(mean, variance, third, fourth, with_variance, gg - 4 * center * wg + 4 * center**2 * variance)
 
 
-def _about_respondents(bracket: _Brackets, t: Moments, e2: Moments, e3: Moments, e4: Moments) -> Cumulants:
-    """Cumulants of the noise of randomizing alone; the estimated variance is g mu - u mu with u = (w u)^2."""
-    g, u = [over_truth(one) for one in e2], [over_truth(one**2) for one in t]
-    mean, square, cube = bracket(t), bracket(e2), bracket(e3)
-    variance = square - bracket(t, t)
-    third = cube - 3 * bracket(t, e2) + 2 * bracket(t, t, t)
-    fourth = bracket(e4) - 4 * bracket(t, e3) - 3 * bracket(e2, e2) + 12 * bracket(t, t, e2) - 6 * bracket(t, t, t, t)
-    with_variance = bracket.noise(bracket.rows, g) - bracket.noise(bracket.rows, u)
-    of_variance = bracket.noise(g, g) - 2 * bracket.noise(g, u) + bracket.noise(u, u)
-    return Cumulants(mean, variance, third, fourth, with_variance, of_variance)
+def _about_respondents(of: Mapping[str, Array]) -> Cumulants:
+    """The cumulants from brackets, of the noise of randomizing alone."""
+    noise = {name: of[name] - of[f"truth {name}"] for name in ("wg", "wu", "gg", "gu", "uu")}
+    variance = of["e2"] - of["tt"]
+    third = of["e3"] - 3 * of["te2"] + 2 * of["ttt"]
+    fourth = of["e4"] - 4 * of["te3"] - 3 * of["e2e2"] + 12 * of["tte2"] - 6 * of["tttt"]
+    of_variance = noise["gg"] - 2 * noise["gu"] + noise["uu"]
+    return Cumulants(of["t"], variance, third, fourth, noise["wg"] - noise["wu"], of_variance)
 
 
 def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array]:
