@@ -47,7 +47,7 @@ PLANS = {
                 dn.Choice("three", values(8)),
                 dn.Choice("all but one", values(4)),
                 dn.Flag("flag"),
-                dn.Choice("many", values(40)),
+                dn.Choice("many", values(41)),
             ]
         ),
         {

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from deniable.kernels.bitplanes import Words, words_for
-from deniable.reports.fields import fields
+from deniable.reports.fields import columns_by_name, fields
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Shown
 
@@ -35,8 +35,8 @@ def gather(plan: Plan, table: Any, names: Iterable[str], first: int) -> dict[str
     All that asks Arrow for something is here, for one thread at a time: threads that do so together hold each other up.
     `first` is the number of the first report, for errors.
     """
-    of = fields(plan)
-    return {name: of[name].shown(of[name].conform(table, first)) for name in names}
+    of, found = fields(plan), columns_by_name(table)
+    return {name: of[name].shown(of[name].conform(found, first)) for name in names}
 
 
 def plane_rows(plan: Plan, names: Iterable[str]) -> int:

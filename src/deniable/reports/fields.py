@@ -11,7 +11,7 @@ bit planes or as whole patterns.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -79,12 +79,12 @@ class Field(ABC):
     def patterns(self, shown: Shown, reports: int) -> tuple[Codes, Patterns]:
         """Which pattern of evidence each report shows, and the bits of each of these patterns."""
 
-    def conform(self, table: Any, first: int = 0) -> list[Any]:
-        """Its columns of a table, whoever wrote it, as one array each; a report that cannot be is an error.
+    def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
+        """Its columns among those of a table, whoever wrote it, as one array each; a report that cannot be is an error.
 
         `first` is the number of the first report, for errors.
         """
-        return [column.conform(whole(table[column.name]), first) for column in self.columns]
+        return [column.conform(whole(found[column.name]), first) for column in self.columns]
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ class BitField(Field):
     def patterns(self, shown: Sequence[Packed], reports: int) -> tuple[Codes, Patterns]:
         return distinct(np.array([np.unpackbits(packed, count=reports, bitorder="little") for packed in shown]))
 
-    def conform(self, table: Any, first: int = 0) -> list[Any]:
-        arrays = super().conform(table, first)
+    def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
+        arrays = super().conform(found, first)
         if self.always_marked is not None:
             marked = np.zeros(len(arrays[0]), np.uint16)
             for packed in self.shown(arrays):
@@ -200,6 +200,11 @@ def columns_of(plan: Plan) -> list[Column]:
 def report_bytes(plan: Plan) -> int:
     """The length of a report, whatever the answers."""
     return (sum(column.width for column in columns_of(plan)) + 7) // 8
+
+
+def columns_by_name(table: Any) -> dict[str, Any]:
+    """The columns of an Arrow table, which takes long to look one up by its name if they are many."""
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
 def boolean_array(plane: Any, length: int) -> Any:

@@ -15,7 +15,7 @@ from deniable.kernels.bitplanes import new_planes
 from deniable.kernels.perturb import BLOCK
 from deniable.reports import answers_in
 from deniable.reports.columns import Column
-from deniable.reports.fields import boolean_array, columns_of, fields, report_bytes
+from deniable.reports.fields import boolean_array, columns_by_name, columns_of, fields, report_bytes
 from deniable.reports.parquet import metadata, open_parquet, plan_of, write
 from deniable.survey.plan import Plan
 
@@ -107,12 +107,12 @@ def _conform(plan: Plan, table: Any) -> Any:
     if len(set(table.column_names)) < len(table.column_names):
         raise ReportError(f"the reports have two columns of one name; found {table.column_names}")
     arrays: dict[str, Any] = {}
-    there = set(table.column_names)  # made anew at every look: of thousands of columns that would take seconds
-    for column in columns_of(plan):
-        if column.name not in there:
-            raise ReportError(f"column {column.name!r} is missing from the reports; found {table.column_names}")
+    found = columns_by_name(table)
     for field in fields(plan).values():
-        arrays |= zip(field.names, field.conform(table), strict=True)
+        for name in field.names:
+            if name not in found:
+                raise ReportError(f"column {name!r} is missing from the reports; found {table.column_names}")
+        arrays |= zip(field.names, field.conform(found), strict=True)
     return pa.table(arrays, metadata=metadata(plan))
 
 
