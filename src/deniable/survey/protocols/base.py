@@ -24,6 +24,7 @@ from deniable.client import CHOICES_ONLY, FLAGS_ONLY, log_up, ratio
 from deniable.errors import PlanError, shown
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.dependence import Array, Dependence
+from deniable.survey.protocols.grid import Epsilon
 from deniable.survey.schema import Choice, Feature, Flag
 
 Shown = Any  # What reports show of one feature, as arrays of one of the forms below.
@@ -224,6 +225,22 @@ class Protocol(ABC):
         if self.columns not in (0, len(feature.columns)):
             raise PlanError(f"{self} was made for {self.columns} values; {feature.name!r} has {len(feature.columns)}")
         return len(feature.columns)
+
+
+class AskedFor(Protocol):
+    """A protocol whose integers depend on how many values there are: outside a plan it holds the epsilon asked for."""
+
+    asked: Epsilon | None  # None once it is bound
+
+    @property
+    def ratio(self) -> Fraction:
+        self._check_bound()
+        return super().ratio
+
+    @property
+    def epsilon(self) -> float:
+        """What a report of this feature costs: ln(ratio), rounded up; outside a plan, what was asked for it."""
+        return super().epsilon if self.asked is None else float(self.asked)
 
 
 def bound(protocol: Any, feature: Feature) -> Protocol:

@@ -15,14 +15,14 @@ from deniable.client import INTEGERS, SCALE
 from deniable.errors import PlanError
 from deniable.kernels import perturb
 from deniable.kernels.perturb import Codes, Draws, Planes
-from deniable.survey.protocols.base import Form, Protocol
+from deniable.survey.protocols.base import AskedFor, Form
 from deniable.survey.protocols.dependence import Array, Dependence
 from deniable.survey.protocols.grid import Epsilon, check_epsilon, largest
 from deniable.survey.schema import Feature
 
 
 @dataclass(frozen=True, init=False)
-class SubsetSelection(Protocol):
+class SubsetSelection(AskedFor):
     """A set of `size` values: with probability q it holds the true one, else it does not; the rest is uniform.
 
     All sets with the true value are as likely, and all sets without it, so for sets of k among m values
@@ -57,16 +57,6 @@ class SubsetSelection(Protocol):
     @property
     def always_marked(self) -> int | None:
         return self.size
-
-    @property
-    def ratio(self) -> Fraction:
-        self._check_bound()
-        return super().ratio
-
-    @property
-    def epsilon(self) -> float:
-        """What a report of this feature costs: ln(ratio), rounded up; outside a plan, what was asked for it."""
-        return super().epsilon if self.asked is None else float(self.asked)
 
     @property
     def odds(self) -> tuple[float, float]:
