@@ -6,7 +6,7 @@ K^(alpha beta)(J, S) = 1 if S is a subset of J,
     E(c) = M t + P N,      M = sum_(alpha >= beta) p^(alpha - beta) (q - p)^beta K^(alpha beta),   P_J = p^|J|
     M^-1 = sum_(alpha >= beta) (q - p)^-alpha (-p)^(alpha - beta) K^(alpha beta)
 
-What these do for a handful of flags, `structure` does for any features, axis by axis, without building them.
+What these do for a few flags, `inference.tensors` does for any features, axis by axis, without building them.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,45 +25,39 @@ def column_sets(columns: int, *, smallest: int = 1) -> list[Set]:
 
 
 def subset_incidence(columns: int, alpha: int, beta: int, *, smallest: int = 1) -> Array:
-    """K^(alpha beta) over all column sets: 1 where a set of size beta is inside one of size alpha, else 0."""
+    """The incidence matrix K^(alpha beta): 1 where a column set of size beta is inside one of size alpha, else 0."""
     sets = column_sets(columns, smallest=smallest)
     return np.array([[float(len(J) == alpha and len(S) == beta and set(S) <= set(J)) for S in sets] for J in sets])
 
 
 def mean_matrix(columns: int, p: float, q: float, *, smallest: int = 1) -> Array:
-    """M of eq-c-exp: how expected counts follow from the truth.
+    """The matrix M of eq-c-exp: how expected counts follow from the truth.
 
     With `smallest=0` the empty set, which is the number of respondents, stands first in the vectors: E(c) = M t then
     needs no P N, and a number that is itself uncertain is one more entry with a variance.
     """
-    sizes = range(smallest, columns + 1)
-    return sum(
-        (
-            p ** (a - b) * (q - p) ** b * subset_incidence(columns, a, b, smallest=smallest)
-            for a in sizes
-            for b in sizes
-            if b <= a
-        ),
-        np.zeros(()),
-    )
+    return _sum_of_blocks(columns, smallest, lambda a, b: p ** (a - b) * (q - p) ** b)
 
 
 def inverse_mean_matrix(columns: int, p: float, q: float, *, smallest: int = 1) -> Array:
-    """M^-1 of lemma theo-inv-m; with `smallest=0` that of the vectors that begin with the number of respondents."""
+    """The inverse M^-1 of lemma theo-inv-m; with `smallest=0` for vectors that begin with the number of respondents."""
+    return _sum_of_blocks(columns, smallest, lambda a, b: (q - p) ** -a * (-p) ** (a - b))
+
+
+def _sum_of_blocks(columns: int, smallest: int, weight: Callable[[int, int], float]) -> Array:
+    """The sum over alpha >= beta of weight(alpha, beta) K^(alpha beta)."""
     sizes = range(smallest, columns + 1)
-    return sum(
-        (
-            (q - p) ** -a * (-p) ** (a - b) * subset_incidence(columns, a, b, smallest=smallest)
-            for a in sizes
-            for b in sizes
-            if b <= a
-        ),
-        np.zeros(()),
+    blocks = (
+        weight(alpha, beta) * subset_incidence(columns, alpha, beta, smallest=smallest)
+        for alpha in sizes
+        for beta in sizes
+        if beta <= alpha
     )
+    return sum(blocks, np.zeros(()))
 
 
 def inverse_without_total(values: int, p: float, q: float) -> Array:
-    """(M + p J)^-1 of one choice (eq-sm-formula), by Sherman and Morrison: the truth from its counts alone, without N.
+    """The inverse (M + p J)^-1 of one choice (eq-sm-formula), by Sherman and Morrison: the truth without knowing N.
 
     As exactly one value is true, N = sum t, so E(c) = (M + p J) t with M = (q - p) I and J all ones. The estimates are
     unbiased and sum to an estimate of N, which is not N: this is not the same as conditioning on it.
@@ -74,17 +68,17 @@ def inverse_without_total(values: int, p: float, q: float) -> Array:
 
 
 def background(columns: int, p: float) -> Array:
-    """P: what one respondent with no true column adds to each expected count."""
+    """The vector P: what one respondent with no true column adds to each expected count."""
     return np.array([p ** len(J) for J in column_sets(columns)])
 
 
 def expected_counts(truth: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
-    """E(c) = M t + P N (theorem theo-exp-c)."""
+    """The expected counts E(c) = M t + P N (theorem theo-exp-c)."""
     return np.asarray(mean_matrix(columns, p, q) @ np.asarray(truth, float) + background(columns, p) * n)
 
 
 def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
-    """Covariance of the counts given the truth (theorem theo-covar-c).
+    """The covariance of the counts given the truth (theorem theo-covar-c).
 
         V(c_J, c_J') = sum_(S in J u J') t_S (q - p)^|S| p^(|J u J'| - |S|)
                        (1 - (q + p)^|S n J n J'| p^(|J n J'| - |S n J n J'|))
@@ -99,7 +93,7 @@ def count_covariance(truth: Sequence[float] | Array, n: int, columns: int, p: fl
 
 
 def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p: float, q: float) -> Array:
-    """Covariance of the estimates from the counts observed (theorem theo-t-var).
+    """The covariance of the estimates, from the counts observed (theorem theo-t-var).
 
         V(t_J, t_J') = (q - p)^-(|J| + |J'|) sum_(S in J u J') c_S (-p)^(|J u J'| - |S|)
                        ((-p)^|J n J' - S| (1 - 2p)^|J n J' n S| - (q - p)^|J n J'|)
@@ -117,7 +111,7 @@ def estimate_covariance(counts: Sequence[float] | Array, n: int, columns: int, p
 def _sums_over_subsets(
     values: Sequence[float] | Array, n: int, columns: int, term: Callable[[int, int, int, int], float]
 ) -> Array:
-    """Sum over S in J u J' of the value of S times term(|S|, |J u J'|, |J n J'|, |S n J n J'|), for all J and J'."""
+    """The sums over S in J u J' of the value of S times term(|S|, |J u J'|, |J n J'|, |S n J n J'|), a matrix."""
     sets = column_sets(columns)
     value = dict(zip(sets, np.asarray(values, float), strict=True)) | {(): float(n)}
 
@@ -130,7 +124,7 @@ def _sums_over_subsets(
 
 
 def row_types(co_occurrences: npt.ArrayLike) -> Array:
-    """From co-occurrences to distinct rows (lemma theo-row-type-counts): tensors with an axis of length 2 per flag.
+    """The numbers of distinct rows from co-occurrences (lemma theo-row-type-counts), an axis of length 2 per flag.
 
     Co-occurrences have [not looked at, true] on each axis; rows have [false, true].
     """
@@ -142,7 +136,7 @@ def row_types(co_occurrences: npt.ArrayLike) -> Array:
 
 
 def co_occurrences(row_types: npt.ArrayLike) -> Array:
-    """From distinct rows to co-occurrences: the inverse of `row_types`."""
+    """The co-occurrences from numbers of distinct rows: the inverse of `row_types`."""
     tensor = np.array(row_types, float)
     for axis in range(tensor.ndim):
         lines = tensor.swapaxes(0, axis)

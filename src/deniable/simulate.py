@@ -32,7 +32,13 @@ Counted = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The share of a population that gives each combination of answers: a tensor with an axis for each feature."""
+    """The share of a population that gives each combination of answers: a tensor with an axis for each feature.
+
+    Examples
+    --------
+    >>> dn.simulate.Truth(schema, np.full((2, 4), 1 / 8)).people(100, np.random.default_rng(1)).shape
+    (2, 4)
+    """
 
     schema: Schema
     shares: Array

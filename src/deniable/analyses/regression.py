@@ -23,8 +23,8 @@ from deniable.inference.intervals import checked_level
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.subject import Subject, checked_subject
 from deniable.inference.tensors import contract
-from deniable.inference.trust import NOT_ENOUGH
 from deniable.survey.schema import SEPARATOR, Flag
+from deniable.text.words import NOT_ENOUGH
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from deniable.inference.axis import Array
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.inference.tensors import flat
 from deniable.inference.trust import SLACK
+from deniable.text.words import NOT_ENOUGH
 
 Shares = Mapping[str, Mapping[Any, float]]  # {feature: {answer: share}}
 Sums = Sequence[tuple[npt.ArrayLike, float]]  # [(weights, value)]
@@ -101,7 +102,7 @@ def conditioned(
         variance, gap = float(weights @ spread), value - float(weights @ line)
         most = float(np.abs(weights) @ noise.reshape(-1)) ** 2  # the variance if all errors went together
         if variance < -SLACK * most:
-            raise EstimateError(f"not enough reports to condition on {what}: its estimated variance is negative")
+            raise EstimateError(f"{NOT_ENOUGH} to condition on {what}: its estimated variance is negative")
         if variance <= SLACK * most:
             if abs(gap) > sqrt(SLACK * most) + SLACK * n:
                 raise EstimateError(f"{what} contradicts what was known before it: {gap:+.6g} respondents apart")

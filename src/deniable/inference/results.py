@@ -9,7 +9,7 @@ from deniable.inference.intervals import checked_level, limits
 from deniable.inference.one_column import OneColumn
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.subject import Subject
-from deniable.inference.trust import NOT_ENOUGH
+from deniable.text.words import NOT_ENOUGH
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,8 +23,6 @@ from deniable.inference.subject import Subject
 
 Bools = npt.NDArray[np.bool_]
 
-# What is said in place of an interval that is not trusted.
-NOT_ENOUGH = "not enough reports"
 # The largest absolute skewness of an estimate, were all answers independent and equally common.
 SKEWNESS = 0.13
 # The largest absolute standardised covariance of an estimate with its own estimated variance, were they so.
