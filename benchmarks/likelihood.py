@@ -8,7 +8,7 @@ import numpy as np
 import deniable as dn
 from benchmarks.harness import Row, medians, show
 from deniable.estimates.likelihood import WIDE_GAP, accelerated, climb, expectation_maximization
-from deniable.estimates.likelihood_table import patterns_of
+from deniable.estimates.pattern_likelihoods import patterns_of
 from deniable.inference.tensors import along
 from studies.classic_tables import at_hand, rows_of, say_left_out
 

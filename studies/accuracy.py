@@ -26,7 +26,7 @@ from deniable.estimates.likelihood import (
     expectation_maximization,
     newton,
 )
-from deniable.estimates.likelihood_table import Grid, Tree, patterns_of
+from deniable.estimates.pattern_likelihoods import Grid, Tree, patterns_of
 from deniable.inference.tensors import along, flat, moment_matrix
 from deniable.simulate import shown_patterns
 from studies.classic_tables import at_hand, rows_of, say_left_out
@@ -108,7 +108,7 @@ def limits(setting: Setting) -> list[float]:
     plan = plan_for(setting)
     shares = np.zeros([max(2, protocol.columns) for protocol in plan.protocols])
     np.add.at(shares, tuple(rows_of(setting.table)[:, setting.columns].T), 1 / len(rows_of(setting.table)))
-    laws = [protocol.pattern_law.T for protocol in plan.protocols]
+    laws = [protocol.pattern_probabilities.T for protocol in plan.protocols]
     shown = along(shares, laws)
     informations = [Grid(shown, tuple(laws)).curvature(1 / shown.reshape(-1))]
     own = [shares.sum(axis=tuple(j for j in range(shares.ndim) if j != k)) for k in range(shares.ndim)]

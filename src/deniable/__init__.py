@@ -1,9 +1,10 @@
 """Joint answers, with honest error bars, from answers randomized on each respondent's own device.
 
-    survey -> client | reports -> counts -> inference -> estimates -> analyses -> page | validation | command line
+    client -> survey -> reports -> counts -> inference -> estimates -> analyses -> page | validation | command line
 
-Data flows along these rooms, and each imports only what stands before it. `client` stands alone: names are resolved
-when they are first used, so that `import deniable.client` needs the standard library alone.
+Data flows along these packages, and each imports only what stands before it; `text`, `kernels` and `charts` serve
+those after them. `client` stands alone and runs on a respondent's device: names are resolved when they are first used,
+so that `import deniable.client` needs the standard library alone.
 """
 
 import importlib

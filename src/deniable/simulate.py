@@ -225,7 +225,7 @@ def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng:
 
     People are (surveys, answers...), and what is shown (surveys, patterns...).
     """
-    laws = [protocol.pattern_law for protocol in protocols]
+    laws = [protocol.pattern_probabilities for protocol in protocols]
     if prod(law.shape[1] for law in laws) > MOST_PATTERNS:
         raise AnswerError("there are too many patterns of evidence to draw; simulate reports, or fewer features")
     tensor = people

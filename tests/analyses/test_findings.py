@@ -12,9 +12,9 @@ import pytest
 import deniable as dn
 from deniable.analyses import pair_findings, share_findings
 from deniable.analyses.findings import Findings, survey_findings
+from deniable.analyses.not_enough_reports import Kind
 from deniable.analyses.pair_findings import Association, direction, surest_features
 from deniable.analyses.share_findings import Share, groups, highest_and_lowest, most_common
-from deniable.analyses.unanswered import Kind
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
 

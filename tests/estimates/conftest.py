@@ -2,18 +2,18 @@
 
 import pytest
 
-from deniable.estimates import likelihood_table
+from deniable.estimates import pattern_likelihoods
 
 
 @pytest.fixture(params=["grid", "grid, summed up", "grid, flags mixed", "grid, in parts", "tree"])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "tree":
-        monkeypatch.setattr(likelihood_table, "MOST_GRID", 0)
-    monkeypatch.setattr(likelihood_table, "BLOCK", 100)
+        monkeypatch.setattr(pattern_likelihoods, "MOST_GRID", 0)
+    monkeypatch.setattr(pattern_likelihoods, "BLOCK", 100)
     if "summed" in request.param:
-        monkeypatch.setattr(likelihood_table, "MOST_PAIRS", 0)
+        monkeypatch.setattr(pattern_likelihoods, "MOST_PAIRS", 0)
     if "mixed" in request.param:
-        monkeypatch.setattr(likelihood_table, "FEW", 0)
+        monkeypatch.setattr(pattern_likelihoods, "FEW", 0)
     if "parts" in request.param:
-        monkeypatch.setattr(likelihood_table, "GROUP", 2)
+        monkeypatch.setattr(pattern_likelihoods, "GROUP", 2)
     return request.param.split(",")[0]

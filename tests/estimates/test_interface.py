@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.dense import DenseGroup, LikelihoodGroup
+from deniable.estimates.dense_group import DenseGroup, LikelihoodGroup
+from deniable.estimates.group import Group, judge
 from deniable.estimates.interface import Respondents, same
-from deniable.estimates.respondents import Group, judge
-from deniable.inference.subject import Subject
+from deniable.inference.about_whom import Subject
 from deniable.inference.tensors import answer_rows, flat
 from deniable.simulate import reports as simulated
 from deniable.simulate import truth

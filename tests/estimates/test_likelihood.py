@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates import likelihood, likelihood_table
+from deniable.estimates import likelihood, pattern_likelihoods
 from deniable.estimates.likelihood import accelerated, climb, expectation_maximization, newton, state
-from deniable.estimates.likelihood_table import patterns_of
+from deniable.estimates.pattern_likelihoods import patterns_of
 from deniable.inference.tensors import flat
 from deniable.kernels import plain
 from tests.support.situations import KINDS, tiny, values
@@ -108,7 +108,7 @@ def test_a_gap_that_is_no_number_ends_the_climb_and_is_warned_about(monkeypatch:
     plan, _ = tiny("flags")
     reports = skewed_reports(plan, 50)
 
-    def broken(seen: likelihood_table.Grid, t: np.ndarray) -> Iterator[likelihood.State]:
+    def broken(seen: pattern_likelihoods.Grid, t: np.ndarray) -> Iterator[likelihood.State]:
         while True:
             yield replace(state(seen, t), gradient=np.full(len(t), np.nan))
 

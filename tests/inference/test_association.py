@@ -5,9 +5,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from deniable.estimates.respondents import Group
+from deniable.estimates.group import Group
+from deniable.inference.about_whom import Subject
 from deniable.inference.association import strength
-from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat
 from tests.support.many_surveys import Setting, surveys
 

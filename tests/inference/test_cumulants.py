@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.inference.axis import Axis
+from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants, row_functions
-from deniable.inference.subject import Subject
+from deniable.inference.feature_axis import Axis
 from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.base import Protocol
 from tests.support.channels import Channel, Outcome, evidence_channel

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.inference import one_column, trust
+from deniable.inference import exact_binomial, trust
 from deniable.inference.trust import trusted
 from tests.support.surveys import cumulants_of
 
@@ -39,6 +39,6 @@ def test_the_rule_is_the_one_the_documents_state() -> None:
     steps, half = re.search(
         r"at least ([0-9.]+) if all answers are equally common, and ([0-9.]+) at the\nestimate", page
     ).groups()
-    assert (float(steps), float(half)) == (one_column.STEPS, one_column.STEPS / 2)
+    assert (float(steps), float(half)) == (exact_binomial.STEPS, exact_binomial.STEPS / 2)
     assert f"standard error above {trust.WIDEST:g}" in page
     assert f"at least {trust.FEWEST} respondents" in page

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimates.respondents import Group, judge
+from deniable.estimates.group import Group, judge
+from deniable.inference.about_whom import Subject
 from deniable.inference.association import divisors_positive, strength, wald
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.many_surveys import LEVEL, Setting, Surveys, respondents, surveys
 

@@ -87,7 +87,7 @@ def test_a_wrong_dependence_is_noticed() -> None:
 
 @every_protocol
 def test_the_distribution_of_patterns_is_the_enumerated_one(protocol: Protocol) -> None:
-    law = protocol.pattern_law
+    law = protocol.pattern_probabilities
     patterns = [tuple(bits) for bits in protocol.patterns.tolist()]
     assert law.shape == (len(codes(protocol)), len(patterns))
     for code, row in zip(codes(protocol), law, strict=True):

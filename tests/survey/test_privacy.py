@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 def likelihoods(plan: dn.Plan) -> tuple[list[tuple[int, ...]], Array]:
     """All combinations of answers, and P(report | answers) with a column for every report."""
     answers = list(product(*(range(feature.levels) for feature in plan.schema)))
-    laws = [protocol.pattern_law for protocol in plan.protocols]
+    laws = [protocol.pattern_probabilities for protocol in plan.protocols]
     rows = []
     for codes in answers:
         row = np.ones(1)
@@ -88,7 +88,7 @@ def test_one_answer_says_no_more_than_its_own_question_promises(plan: dn.Plan) -
             assert promise is None
             continue
         assert promise is not None
-        law = protocol.pattern_law
+        law = protocol.pattern_probabilities
         reached = 0.0
         for one, other in product(range(feature.levels), repeat=2):
             if one != other:

@@ -13,17 +13,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.counts.checks import columns
 from deniable.counts.counts import Counts
+from deniable.counts.layout import columns
 from deniable.errors import CountError, EstimateError
-from deniable.estimates.joint import correlation_pieces, ratio_of
-from deniable.estimates.pairs import pair_table, tested
-from deniable.estimates.respondents import Group, testable
+from deniable.estimates.group import Group, testable
+from deniable.estimates.pair_association import pair_table, tested
+from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
+from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
-from deniable.inference.axis import Array, Axis
+from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.intervals import checked_level
 from deniable.inference.ratios import CORRELATION, RatioDistribution
-from deniable.inference.subject import Subject
 from deniable.inference.tensors import answer_rows
 from deniable.inference.trust import Bools
 from deniable.text.progress import watched

@@ -6,9 +6,9 @@ The page sets these findings in words and pictures, and decides nothing itself.
 from dataclasses import dataclass
 from itertools import chain, islice
 
+from deniable.analyses.not_enough_reports import Unanswered
 from deniable.analyses.pair_findings import Conditional, Pairs, conditionals, tested_pairs
 from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares, groups
-from deniable.analyses.unanswered import Unanswered
 from deniable.counts.counts import Counts
 from deniable.inference.intervals import checked_level
 from deniable.text.progress import told

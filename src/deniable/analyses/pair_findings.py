@@ -10,9 +10,9 @@ from itertools import combinations, islice
 from math import isnan
 
 from deniable.analyses.associations import associations
+from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.sample_size import for_conditional, for_pairs
 from deniable.analyses.share_findings import Share
-from deniable.analyses.unanswered import Kind, Unanswered
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import estimate
 from deniable.survey.describe import answer_in_words

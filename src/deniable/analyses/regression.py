@@ -16,15 +16,15 @@ import pyarrow as pa
 
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
+from deniable.estimates.cell_weights import Indicator, indicator, product_weights
 from deniable.estimates.estimate import Estimate, estimate
-from deniable.estimates.weights import Indicator, indicator, product_weights
-from deniable.inference.axis import Array
+from deniable.inference.about_whom import Subject, checked_subject
+from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.inference.subject import Subject, checked_subject
 from deniable.inference.tensors import contract
 from deniable.survey.schema import SEPARATOR, Flag
-from deniable.text.words import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Regression:
         from scipy.special import ndtr, ndtri
 
         away = float(ndtri(0.5 + checked_level(level) / 2)) * self.stderr
-        with np.errstate(divide="ignore", invalid="ignore"):  # of open answers, about the respondents
+        with np.errstate(divide="ignore", invalid="ignore"):  # public answers do not vary about the respondents
             far = np.abs(self.coefficients) / self.stderr
         return pa.table(
             {

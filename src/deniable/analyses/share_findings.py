@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.sample_size import for_cells
-from deniable.analyses.unanswered import Kind, Unanswered
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.survey.describe import short_name

@@ -20,8 +20,8 @@ from deniable.charts.drawing import (
     svg,
     text,
 )
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import shortened, width
-from deniable.text.words import NOT_ENOUGH
 
 Effects = Sequence[Sequence[float | None]]
 

@@ -21,8 +21,8 @@ from deniable.charts.drawing import (
     svg,
     text,
 )
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import shortened, width, wrapped
-from deniable.text.words import NOT_ENOUGH
 
 # LINE is the distance from one line of a label to the next, in points.
 LINE = 15

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import REPORTS, add_command, add_level
-from deniable.cli.show import say_wrote
+from deniable.cli.printing import say_wrote
 from deniable.files import check_target
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def add_page(commands: "Commands") -> None:
         "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count --order 2` writes them"
     )
     command.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="where to write the page")
-    command.add_argument("--title", help="title of the page (default: Survey report)")
+    command.add_argument("--title", help="title of the page (default: Survey results)")
     add_level(command)
     command.set_defaults(run=_page)
 

@@ -5,7 +5,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import REPORTS, add_command
-from deniable.cli.show import say_wrote
+from deniable.cli.printing import say_wrote
 from deniable.errors import DeniableError
 from deniable.files import check_target
 

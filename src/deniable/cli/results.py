@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import add_command, add_counts, add_form, add_level, add_population
-from deniable.cli.show import show
+from deniable.cli.printing import show
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:

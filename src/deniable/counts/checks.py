@@ -2,21 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.counts.layout import MOST, Array, Names, called, frozen, patterns_shape, slabs
 from deniable.errors import CountError
 from deniable.survey.plan import Plan
-
-Array = npt.NDArray[np.int64]
-Names = tuple[str, ...]
-
-MOST = np.iinfo(np.int64).max
-MOST_PATTERNS = 1 << 22  # A table's patterns are kept if they are no more than this: 32 MB.
-MOST_OF_ONE = 1 << 12  # A feature's patterns are kept if they are no more than this: 12 values.
 
 
 def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
@@ -33,13 +26,6 @@ def checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
     if array.sum(dtype=np.float64) > MOST:
         raise CountError(f"{what} are of more reports than 64-bit integers can count")
     return array
-
-
-def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
-    """How many patterns each feature can show; None if that is too many to count them."""
-    protocols = [plan[name] for name in names]
-    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
-    return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
 
 
 def checked_names(plan: Plan, key: Any) -> Names:
@@ -87,13 +73,6 @@ def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, wh
     return array
 
 
-def slabs(array: Array, axis: int, index: int) -> list[Array]:
-    """Views of all cells with this index on an axis, in pieces whose innermost loop is long: numpy pays for each."""
-    inner = prod(array.shape[axis + 1 :])
-    cube = array.reshape(-1, array.shape[axis], inner)
-    return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]
-
-
 def checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
     """All pairs or triples of evidence columns, checked."""
     size = 1 + sum(protocol.columns for protocol in plan.protocols)
@@ -107,22 +86,3 @@ def checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
     if not np.array_equal(np.diagonal(pairs), pairs[0]):
         raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
     return frozen(array)
-
-
-def frozen(array: Array) -> Array:
-    """The same array, which can no longer be written to."""
-    array = np.ascontiguousarray(array)
-    array.flags.writeable = False
-    return array
-
-
-def called(names: Names) -> str:
-    """What a table is called in messages."""
-    return " x ".join(names)
-
-
-def columns(plan: Plan, name: str) -> range:
-    """Where a feature's evidence columns stand among (all reports, every evidence column)."""
-    place = plan.schema.index(name)
-    first = 1 + sum(protocol.columns for protocol in plan.protocols[:place])
-    return range(first, first + plan[name].columns)

@@ -21,19 +21,8 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.checks import (
-    MOST,
-    Array,
-    Names,
-    called,
-    checked_moments,
-    checked_names,
-    checked_patterns,
-    checked_table,
-    columns,
-    frozen,
-    patterns_shape,
-)
+from deniable.counts.checks import checked_moments, checked_names, checked_patterns, checked_table
+from deniable.counts.layout import MOST, Array, Names, called, columns, frozen, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.checks import MOST, Array, Names
+from deniable.counts.bit_evidence import evidence, gather, plane_rows
 from deniable.counts.counts import Counts
-from deniable.counts.evidence import evidence, gather, plane_rows
-from deniable.counts.tallies import MOST_ROWS, TallyKind, check_memory, tallies_for
+from deniable.counts.layout import MOST, Array, Names
+from deniable.counts.tally_kinds import MOST_ROWS, TallyKind, check_memory, tallies_for
 from deniable.errors import CountError
 from deniable.kernels import tools_for
 from deniable.kernels.bitplanes import Words, new_planes

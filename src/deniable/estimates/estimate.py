@@ -13,17 +13,16 @@ import numpy as np
 
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
-from deniable.estimates import joint, pairs
-from deniable.estimates import linear as sums
-from deniable.estimates import posterior as draws
-from deniable.estimates.dense import DenseGroup
+from deniable.estimates import cells, pair_association, ratios_of_shares
+from deniable.estimates import posterior as posterior_draws
+from deniable.estimates.cell_weights import Features, names_of, over_cells, places_of, with_margins
+from deniable.estimates.conditioning import Cells, Condition, Shares, Sums, conditioned, equalities
+from deniable.estimates.dense_group import DenseGroup
 from deniable.estimates.feasible import ProperTable, table_from_counts
-from deniable.estimates.interface import Respondents, same
-from deniable.estimates.known import Cells, Condition, Shares, Sums, conditioned, equalities
-from deniable.estimates.respondents import Group, margin
-from deniable.estimates.weights import Features, names_of, over_cells, places_of, with_margins
-from deniable.inference.axis import Array, Axis
-from deniable.inference.subject import Subject, checked_subject
+from deniable.estimates.group import Group, margin
+from deniable.estimates.interface import Respondents, same, total
+from deniable.inference.about_whom import Subject, checked_subject
+from deniable.inference.feature_axis import Array, Axis
 
 METHODS = ("consistent", "unbiased", "feasible")
 
@@ -77,12 +76,12 @@ class Estimate:
     @cached_property
     def mean(self) -> Array:
         """Estimated numbers of respondents; index 0 of an axis means that the feature is not looked at."""
-        return joint.total([group.truth for group in self.groups]) if self.fitted is None else self.fitted
+        return total([group.truth for group in self.groups]) if self.fitted is None else self.fitted
 
     @cached_property
     def variance(self) -> Array:
         """The estimated variance of each entry of `mean`; negative where there are not enough reports."""
-        return joint.total([group.variances(self.subject) for group in self.groups])
+        return total([group.variances(self.subject) for group in self.groups])
 
     @property
     def mean_from(self) -> str:
@@ -100,23 +99,23 @@ class Estimate:
         return "; ".join(dict.fromkeys(group.intervals_from for group in self.groups))
 
     # Weighted sums of entries, with their intervals.
-    covariance = sums.covariance
-    covariance_of = sums.covariance_of
-    cell = sums.cell
-    linear = sums.linear
-    table = sums.table
+    covariance = cells.covariance
+    covariance_of = cells.covariance_of
+    cell = cells.cell
+    linear = cells.linear
+    table = cells.table
     # Ratios of shares, with their intervals.
-    conditional = joint.conditional
-    difference = joint.difference
-    ratio = joint.ratio
-    odds_ratio = joint.odds_ratio
-    correlation = joint.correlation
+    conditional = ratios_of_shares.conditional
+    difference = ratios_of_shares.difference
+    ratio = ratios_of_shares.ratio
+    odds_ratio = ratios_of_shares.odds_ratio
+    correlation = ratios_of_shares.correlation
     # The association of two features.
-    association = pairs.association
-    independence = pairs.independence
+    association = pair_association.association
+    independence = pair_association.independence
     # Draws from proper tables.
-    posterior = draws.posterior
-    sample = draws.sample
+    posterior = posterior_draws.posterior
+    sample = posterior_draws.sample
 
     def project(self, *names: str) -> "Estimate":
         """The estimate of fewer features (a margin), in this order.
@@ -207,7 +206,7 @@ class Estimate:
         of_cells = [(what, over_cells(self.features, weights), value / self.n) for what, weights, value in told]
         proper = self.proper and self.proper.given(of_cells)
         before = replace(self, fitted=None, proper=None)
-        raw = joint.total([group.unconditional_variances(self.subject) for group in self.groups])
+        raw = total([group.unconditional_variances(self.subject) for group in self.groups])
         mean, covariance, conditions = conditioned(before.mean, before.covariance(), np.sqrt(np.abs(raw)), told)
         group = DenseGroup(self.n, mean, {self.subject: covariance}, self.groups)
         after = replace(before, groups=(group,), conditions=(*self.conditions, *conditions))

@@ -1,8 +1,8 @@
 """The one interface that every form of an estimate answers, so that nothing else need know which form it has.
 
-`Group` keeps its covariance in product form, `DenseGroup` and `LikelihoodGroup` as matrices; what comes later (pooled
-over arms, or as draws) answers the same questions. Tensors have an axis (all, column 1, ..., column m) per feature, and
-are in respondents of `n`. Weights of one sum are one vector per feature; `rows` are one matrix of such vectors each.
+`Group` keeps its covariance in product form, `DenseGroup` and `LikelihoodGroup` as matrices. Tensors have an axis (all,
+column 1, ..., column m) per feature, and are in respondents of `n`. Weights of one sum are one vector per feature;
+`rows` are one matrix of such vectors each.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from deniable.inference.axis import Array, Axis
+from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.one_column import OneColumn
-from deniable.inference.subject import Subject
+from deniable.inference.exact_binomial import OneColumn
+from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.trust import Judged
 from deniable.survey.schema import Feature
 
@@ -82,7 +82,7 @@ class Respondents(Protocol):
         """The covariance of two weighted sums about the population, if nothing were randomized."""
 
     def sampling_variance(self, weights: Array) -> float:
-        """The variance likewise of a sum with any weights, shaped like `truth`."""
+        """Variance from sampling alone of a sum with any weights, shaped like `truth`."""
 
     def zero_by_chance(self, subject: Subject) -> bool:
         """Whether a variance, evaluated at the estimate, may be zero only because reports happen to be alike."""
@@ -132,3 +132,16 @@ def same(left: Any, right: Any) -> bool:
     if is_dataclass(left) and type(left).__eq__ is object.__eq__:
         return all(same(getattr(left, field.name), getattr(right, field.name)) for field in fields(left))
     return bool(left == right)
+
+
+def total(parts: Sequence[Array]) -> Array:
+    """The sum of arrays, one per group of respondents."""
+    return np.asarray(sum(parts))
+
+
+def linear_groups(est: Table) -> tuple[Respondents, ...]:
+    """The linear estimates behind an estimate.
+
+    On the boundary of the simplex maximum likelihood is not normal, so joint results are asked of the linear estimate.
+    """
+    return tuple(one for group in est.groups for one in group.linear)

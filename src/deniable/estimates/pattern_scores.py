@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.inference.axis import Array
+from deniable.inference.feature_axis import Array
 from deniable.survey.protocols.base import Protocol
 
 STEP = 0.25  # in the logarithm of s: the error of the sum falls as e^(-pi^2 / STEP)
@@ -45,7 +45,7 @@ def score(protocol: Protocol, shares: Array) -> Score:
     if protocol.several and protocol.dependence.is_independent:
         means, thirds = _independent(protocol.p, protocol.q, shares)
     else:
-        law = protocol.pattern_law.T
+        law = protocol.pattern_probabilities.T
         means, thirds = _listed(law[law.any(axis=1)], shares)
     inverse = np.linalg.inv(means)
     return Score(shares, means, np.einsum("va,wb,abu->vwu", inverse, inverse, thirds, optimize=True))
@@ -58,7 +58,7 @@ def _listed(law: Array, shares: Array) -> tuple[Array, Array]:
 
 
 def _independent(p: float, q: float, shares: Array) -> tuple[Array, Array]:
-    """The same for independent bits."""
+    """E[g_v | u] and E[g_v g_w | u] of independent bits, each by an integral over one number."""
     L = q * (1 - p) / (p * (1 - q))
     s = np.exp(np.arange(np.log(FIRST), np.log(LAST), STEP))[:, None]
     fading = p * np.exp(-s * (L - 1) * shares)

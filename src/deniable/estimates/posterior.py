@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
+from deniable.estimates.cell_weights import all_answers, names_of
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import Table
-from deniable.estimates.weights import all_answers, names_of
-from deniable.inference.axis import Array
+from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
 from deniable.inference.tensors import along
 from deniable.inference.trust import SLACK

@@ -19,8 +19,8 @@ from operator import mul
 
 import numpy as np
 
-from deniable.inference.axis import Array, Axis, over_truth
-from deniable.inference.subject import Subject
+from deniable.inference.about_whom import Subject
+from deniable.inference.feature_axis import Array, Axis, over_truth
 from deniable.inference.tensors import Alike, along
 
 # From this many answers on it pays to use that the rows of weights of all answers are alike.

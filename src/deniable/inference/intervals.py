@@ -11,8 +11,8 @@ estimates from one evidence column have exact intervals instead (`one_column`).
 import numpy as np
 
 from deniable.errors import EstimateError
-from deniable.inference.axis import Array
 from deniable.inference.cumulants import Cumulants
+from deniable.inference.feature_axis import Array
 
 # A standard normal number is further from zero than this one time in a thousand.
 ONE_IN_A_THOUSAND = 3.29

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from math import inf, isnan, nan, sqrt
 
+from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
 from deniable.inference.cumulants import Cumulants
+from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.intervals import checked_level, limits
-from deniable.inference.one_column import OneColumn
 from deniable.inference.ratios import RatioDistribution
-from deniable.inference.subject import Subject
-from deniable.text.words import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,7 +1,7 @@
 """Linear maps along the axes of a tensor, one small matrix per feature, never their big Kronecker product.
 
 An axis is (all, evidence column 1, ..., evidence column m). A choice has a column for each answer; a flag has one
-column and two answers, and its False is all less True. This file is the one place that knows it: `answer_count`,
+column and two answers, and its False is all less True. This file is the place that knows it: `answer_count`,
 `margins`, `answer_rows`, `answer_row`, `over_answers` and `over_entries`.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.axis import Array, Axis
+from deniable.inference.feature_axis import Array, Axis
 from deniable.kernels import tools_for
 
 

@@ -17,19 +17,19 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.axis import Array
+from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
-from deniable.inference.subject import Subject
+from deniable.inference.feature_axis import Array
 
 Bools = npt.NDArray[np.bool_]
 
 # The largest absolute skewness of an estimate, were all answers independent and equally common.
 SKEWNESS = 0.13
-# The largest absolute standardised covariance of an estimate with its own estimated variance, were they so.
+# The largest absolute standardised covariance of an estimate with its estimated variance, at equally common answers.
 COVARIANCE_WITH_VARIANCE = 0.13
-# The largest coefficient of variation of the variance estimate, were they so.
+# The largest coefficient of variation of the variance estimate, at equally common answers.
 VARIATION_OF_VARIANCE = 0.18
-# The largest absolute excess kurtosis of an estimate, were they so.
+# The largest absolute excess kurtosis of an estimate, at equally common answers.
 KURTOSIS = 0.09
 # With independent answers that have the margins found, all four limits are this many times as large.
 WITH_MARGINS = 1.5

@@ -19,7 +19,7 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from deniable.client import COEFFICIENTS, PRIME
-from deniable.kernels.compiled_tables import WORD, bends, declare, grow, leap, mix
+from deniable.kernels.compiled_shares import WORD, bends, declare, grow, leap, mix
 
 __all__ = [
     "bends", "copy", "grow", "hashed", "histogram", "leap", "mix", "one_hot", "pack", "pairs", "table", "triples",

@@ -10,8 +10,8 @@ from statistics import median
 
 from deniable.analyses.share_findings import Share
 from deniable.charts.interval_chart import Row
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
-from deniable.text.words import NOT_ENOUGH
 
 # SEE_TABLE ends the description of every chart for readers who do not see it.
 SEE_TABLE = "The table below has the numbers."

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import deniable
 from deniable.analyses.findings import Findings, survey_findings
+from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import SURE
-from deniable.analyses.unanswered import Kind, Unanswered
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.page.blocks import Chart, Table, percent
@@ -35,9 +35,9 @@ from deniable.survey.privacy import (
     of_weakest_question,
 )
 from deniable.survey.schema import Choice, Feature
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.progress import told
 from deniable.text.width import isolated, shortened
-from deniable.text.words import NOT_ENOUGH
 
 # TITLE is the title of a page that was given none.
 TITLE = "Survey results"

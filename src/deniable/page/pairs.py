@@ -9,8 +9,8 @@ from deniable.charts.interval_chart import Row
 from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, numbers_of, percent, row_of
 from deniable.page.single_questions import extremes_in_words
 from deniable.survey.schema import Choice, Flag, Schema
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
-from deniable.text.words import NOT_ENOUGH
 
 # RANKED is how many pairs the chart of the surest associations shows at most.
 RANKED = 15

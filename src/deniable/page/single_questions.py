@@ -6,8 +6,8 @@ from deniable.analyses.share_findings import Group, Share, Shares, highest_and_l
 from deniable.charts import interval_chart
 from deniable.page.blocks import SEE_TABLE, Chart, Table, digits_for, numbers_of, percent, row_of, with_share
 from deniable.survey.schema import Flag
+from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
-from deniable.text.words import NOT_ENOUGH
 
 
 def shares_chart(name: str, found: Shares, level: float) -> Chart:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from deniable.client import COEFFICIENTS, PRIME
 from deniable.errors import ReportError
+from deniable.reports.answers_in import is_text
 
 Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
 Numbers = npt.NDArray[Any]
@@ -49,7 +50,7 @@ class Column:
         return bits[:, 0]
 
     def to_bits(self, array: Any) -> Bits:
-        """Its part of the reports."""
+        """The bits of reports that this column fills, lowest first: shape (reports, width)."""
         return np.asarray(array.to_numpy(zero_copy_only=False)).view(np.uint8)[:, None]
 
     def conform(self, array: Any, first: int = 0) -> Any:
@@ -99,7 +100,7 @@ class ValueColumn(Column):
         return _to_bits(array.indices.to_numpy(), self.width)
 
     def conform(self, array: Any, first: int = 0) -> Any:
-        if array.null_count or not _is_text(array.type):
+        if array.null_count or not _holds_text(array.type):
             return super().conform(array, first)
         texts = array.dictionary if pa.types.is_dictionary(array.type) else array
         if array is not texts and texts.to_pylist() == list(self.values):
@@ -112,9 +113,8 @@ class ValueColumn(Column):
         return self.to_arrow(codes.to_numpy(), first)
 
 
-def _is_text(kind: Any) -> bool:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+def _holds_text(kind: Any) -> bool:
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 @dataclass(frozen=True)

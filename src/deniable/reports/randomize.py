@@ -104,7 +104,7 @@ def _joined(plan: Plan, parts: Iterable[Reports]) -> Reports:
 
 
 def randomize_part(data: Any, plan: Plan, draws: Draws, first_row: int = 0) -> Reports:
-    """`randomize` with its draws, and with what its first record is called in errors."""
+    """Randomize some records with given draws; `first_row` is the number of the first record in error messages."""
     if isinstance(data, Reports) or (isinstance(data, pa.Table) and PLAN_KEY in (data.schema.metadata or {})):
         raise AnswerError("these are reports, randomized already; once more would spoil every estimate made of them")
     columns = answers_in.columns(data, plan.schema.names)

@@ -62,9 +62,9 @@ class Plan:
         if not isinstance(protocols, Mapping | None):
             raise PlanError(f"protocols are a mapping from names; found {protocols!r}. For a budget, say epsilon=...")
         given = _expand(schema, protocols or {})
-        open_questions = [fs for fs in schema.questions.values() if any(f.name not in given for f in fs)]
-        if open_questions:
-            given |= _split(open_questions, given, epsilon)
+        unassigned = [fs for fs in schema.questions.values() if any(f.name not in given for f in fs)]
+        if unassigned:
+            given |= _split(unassigned, given, epsilon)
         elif epsilon is not None:
             raise PlanError("every feature has its protocol already; leave epsilon out")
         self.__dict__.update(schema=schema, protocols=tuple(given[name] for name in schema.names))

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimates.respondents import Group
-from deniable.inference.axis import Array, Axis
-from deniable.inference.subject import Subject
+from deniable.estimates.group import Group
+from deniable.inference.about_whom import Subject
+from deniable.inference.feature_axis import Array, Axis
 from deniable.validation import paper_figures
 from deniable.validation.figure_files import save, write_csv
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from deniable import paper
-from deniable.estimates.respondents import Group
-from deniable.inference.axis import Array, Axis
+from deniable.estimates.group import Group
+from deniable.inference.about_whom import Subject
+from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.intervals import limits
-from deniable.inference.subject import Subject
 from deniable.validation import paper_figures
 from deniable.validation.figure_files import save, write_csv
 

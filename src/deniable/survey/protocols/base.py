@@ -64,7 +64,9 @@ class Protocol(ABC):
 
     name: ClassVar[str]
     protects: ClassVar[bool] = True  # Whether answers are randomized at all.
-    exact_patterns: ClassVar[bool] = True  # Whether `pattern_law` is exact, and not of bits taken as independent.
+    exact_patterns: ClassVar[bool] = (
+        True  # Whether `pattern_probabilities` are exact; else bits are taken as independent.
+    )
     columns: int  # evidence columns: 1 for a flag, m for a choice of m values, 0 before it is bound
 
     # -- what each protocol says of itself -----------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def bind(self, feature: Feature) -> Self:
-        """The same protocol for this feature, its integers settled."""
+        """The same protocol for this feature, its integers fixed."""
 
     @abstractmethod
     def randomize(self, codes: Codes, draws: Draws) -> Shown:
@@ -194,7 +196,7 @@ class Protocol(ABC):
         return np.where(bits, *self.odds)
 
     @property
-    def pattern_law(self) -> Array:
+    def pattern_probabilities(self) -> Array:
         """P(pattern | code): a row for each code, over `patterns`, 0 for those that cannot be shown."""
         patterns = self.patterns.astype(bool)
         law = self.likelihood(patterns)

@@ -28,7 +28,7 @@ WITHOUT_BITS: tuple[Made, ...] = (FOR_CHOICES[0], FOR_CHOICES[-1])  # for choice
 
 
 def best(feature: Feature, epsilon: Epsilon) -> Protocol:
-    """The protocol of least total variance for this feature; a tie goes to the one that stands first above."""
+    """The protocol of least total variance for this feature; a tie goes to the first in FOR_CHOICES."""
     for_choices = FOR_CHOICES if feature.levels <= MOST_BITS else WITHOUT_BITS
     kinds = FOR_FLAGS if len(feature.columns) == 1 else for_choices
     candidates, too_small = [], None

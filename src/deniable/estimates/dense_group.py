@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from deniable.errors import EstimateError
+from deniable.estimates.group import judge, margin
 from deniable.estimates.interface import Respondents
-from deniable.estimates.respondents import judge, margin
-from deniable.inference.axis import Array, Axis
+from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
-from deniable.inference.subject import Subject
+from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.tensors import along, flat, margins
 from deniable.inference.trust import SLACK, Bools, Judged
 
@@ -123,7 +123,7 @@ class LikelihoodGroup(DenseGroup):
         return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
-        """As the linear estimate is judged: on the boundary, maximum likelihood varies less than it errs."""
+        """The verdict on the linear estimate behind it: on the boundary maximum likelihood varies less than it errs."""
         before, enough = judge(self.before, rows, subject)
         fixed = enough & (before.variance == 0)
         return Judged(self.n, self.asked, self.cumulants(rows, subject), fixed, enough=enough)

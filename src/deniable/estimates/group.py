@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimates.interface import Respondents
-from deniable.inference.axis import Array, Axis
+from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import (
     NOTHING,
     Contraction,
@@ -23,8 +23,8 @@ from deniable.inference.cumulants import (
     cumulants,
     row_functions,
 )
-from deniable.inference.one_column import MOST_EXACT, OneColumn
-from deniable.inference.subject import Subject
+from deniable.inference.exact_binomial import MOST_EXACT, OneColumn
+from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.tensors import (
     along,
     answer_count,
@@ -66,7 +66,7 @@ class Group:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """Both, but if some were not asked, the population alone: the others' answers are not in the reports."""
+        """Whom the estimate can be about: only the population if some were not asked, whose answers no report holds."""
         return tuple(Subject) if self.some is None else (Subject.POPULATION,)
 
     @property

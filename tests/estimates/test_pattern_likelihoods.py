@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates import likelihood_table
+from deniable.estimates import pattern_likelihoods
 from deniable.estimates.likelihood import state
-from deniable.estimates.likelihood_table import patterns_of
+from deniable.estimates.pattern_likelihoods import patterns_of
 from tests.support.situations import KINDS, tiny, values
 from tests.support.surveys import skewed_reports, supports
 
@@ -45,7 +45,7 @@ def test_more_flags_than_reports_are_no_tree() -> None:
     names = [f"f{k}" for k in range(17)]
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), epsilon=17.0)
     reports = dn.randomize({name: [True, False] for name in names}, plan, rng=np.random.default_rng(1))
-    assert isinstance(patterns_of(reports, names), likelihood_table.Grid)
+    assert isinstance(patterns_of(reports, names), pattern_likelihoods.Grid)
 
 
 def test_too_many_cells_are_refused() -> None:

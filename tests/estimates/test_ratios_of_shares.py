@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.estimates.respondents import Group
+from deniable.estimates.group import Group
+from deniable.inference.about_whom import Subject
 from deniable.inference.association import wald
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.joint_questions import BATCH, QUESTIONS, Asked, asked, measure, statistics
 from tests.support.many_surveys import Setting, respondents, surveys

@@ -12,14 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.interface import Table
-from deniable.estimates.joint import linear_groups, total
-from deniable.estimates.respondents import judge
-from deniable.estimates.weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
-from deniable.inference.axis import Array
+from deniable.estimates.cell_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
+from deniable.estimates.group import judge
+from deniable.estimates.interface import Table, linear_groups, total
 from deniable.inference.cumulants import Cumulants
+from deniable.inference.exact_binomial import OneColumn
+from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level, limits
-from deniable.inference.one_column import OneColumn
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK

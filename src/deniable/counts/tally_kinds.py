@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.checks import MOST_PATTERNS, Array, Names, checked_names, patterns_shape, slabs
-from deniable.counts.evidence import Evidence, plane_rows
+from deniable.counts.bit_evidence import Evidence, plane_rows
+from deniable.counts.checks import checked_names
+from deniable.counts.layout import MOST_PATTERNS, Array, Names, patterns_shape, slabs
 from deniable.errors import CountError
 from deniable.kernels import physical_memory, plain
 from deniable.reports.fields import fields
@@ -97,7 +98,7 @@ class Moments(TallyKind):
         return prod(self.shape)
 
     def plain_seconds(self, reports: int) -> float:
-        """Bits, and calls of numpy for each batch."""
+        """Seconds by numpy: those of the bits, and those of its calls for each batch."""
         calls = comb(self.shape[0] + self.order - 2, self.order - 1) * -(-reports // MOST_ROWS)
         return reports * comb(self.shape[0] + self.order - 1, self.order) / 3e10 + 1e-5 * calls
 
@@ -165,7 +166,7 @@ class PatternTable(TallyKind):
 
     @cached_property
     def planes(self) -> Names:
-        """Its features that show neither a value nor bits: their bits have to be made from what they show."""
+        """The features that show neither a value nor bits, so that their bits have to be made from what they show."""
         of = fields(self.plan)
         return tuple(name for name in self.others if not of[name].shows_bits)
 
@@ -175,12 +176,12 @@ class PatternTable(TallyKind):
 
     @cached_property
     def choices(self) -> Names:
-        """Its features that show one of several values: the code's leading part."""
+        """The features that show one of several values: the leading part of a pattern's code."""
         return tuple(name for name in self.names if self.plan[name].form is Form.VALUE)
 
     @cached_property
     def others(self) -> Names:
-        """Its features that show bits: the rest of the code, the first highest."""
+        """The features that show bits: the rest of a pattern's code, the first feature highest."""
         return tuple(name for name in self.names if name not in self.choices)
 
     @property

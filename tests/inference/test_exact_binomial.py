@@ -6,8 +6,8 @@ from math import comb, sqrt
 
 import pytest
 
-from deniable.inference.one_column import OneColumn
-from deniable.inference.subject import Subject
+from deniable.inference.about_whom import Subject
+from deniable.inference.exact_binomial import OneColumn
 
 
 def binomial(n: int, p: Fraction) -> list[Fraction]:

@@ -14,9 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.interface import Respondents, Table
-from deniable.estimates.respondents import judge
-from deniable.estimates.weights import (
+from deniable.estimates.cell_weights import (
     Indicated,
     Indicator,
     all_answers,
@@ -28,7 +26,10 @@ from deniable.estimates.weights import (
     two_indicators,
     two_shares,
 )
-from deniable.inference.axis import Array
+from deniable.estimates.group import judge
+from deniable.estimates.interface import Respondents, Table, linear_groups, total
+from deniable.inference.about_whom import Subject
+from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
 from deniable.inference.ratios import (
     CONDITIONAL,
@@ -41,7 +42,6 @@ from deniable.inference.ratios import (
     without_rounding,
 )
 from deniable.inference.results import JointAnswer, effective_n
-from deniable.inference.subject import Subject
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK, Bools
 
@@ -215,14 +215,6 @@ def correlation_pieces(first: Indicated, second: Indicated) -> list[dict[str, Ar
     return [{a: is_a}, {a: no_a}, {b: is_b}, {b: no_b}, {a: is_a, b: is_b}]
 
 
-def linear_groups(est: Table) -> Groups:
-    """The linear estimates behind an estimate.
-
-    On the boundary of the simplex maximum likelihood is not normal, so joint results are asked of the linear estimate.
-    """
-    return tuple(one for group in est.groups for one in group.linear)
-
-
 def of_features(est: Table, asker: str, *names: Any) -> tuple[Table, Groups]:
     """The estimate of the features that a question takes, and the linear estimates behind it."""
     places_of(est.features, names, f"{asker} takes different features of this estimate,")
@@ -281,8 +273,3 @@ def matrix(pieces: Sequence[Vectors], of: Callable[[Vectors, Vectors], Any]) -> 
     rows = [[of(left, right) for right in pieces[: i + 1]] for i, left in enumerate(pieces)]
     size = range(len(pieces))
     return np.moveaxis(np.array([[rows[max(i, j)][min(i, j)] for j in size] for i in size]), (0, 1), (-2, -1))
-
-
-def total(parts: Sequence[Array]) -> Array:
-    """The sum of arrays, one per group of respondents."""
-    return np.asarray(sum(parts))

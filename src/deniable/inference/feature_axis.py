@@ -77,12 +77,12 @@ class Axis:
         return truth + _vectors(constant, alpha * w * v + beta * (sum_w * v + w * sum_v)), truth
 
     def seconds(self) -> tuple[Array, Array]:
-        """G and U for every pair of indices: arrays (1 + m, 1 + m, 1 + m)."""
+        """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: (1 + m, 1 + m, 1 + m)."""
         unit = np.eye(self.m + 1)
         return self.second(unit[:, None], unit)
 
     def _sum(self, by_value: Array) -> Array:
-        """Over all values, which are in the last axis."""
+        """The sum over all values of a feature, which are in the last axis."""
         return np.asarray((by_value * self.times if self.times else by_value).sum(axis=-1, keepdims=True))
 
     def powers(self, rows: Array) -> tuple[Array, Array, Array, Array]:

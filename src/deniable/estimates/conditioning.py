@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
+from deniable.estimates.cell_weights import Features, cell_weights, checked_weights
 from deniable.estimates.feasible import Equality
-from deniable.estimates.weights import Features, cell_weights, checked_weights
-from deniable.inference.axis import Array
+from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.inference.tensors import flat
 from deniable.inference.trust import SLACK
-from deniable.text.words import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH
 
 Shares = Mapping[str, Mapping[Any, float]]  # {feature: {answer: share}}
 Sums = Sequence[tuple[npt.ArrayLike, float]]  # [(weights, value)]

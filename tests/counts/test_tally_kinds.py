@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.counts import tallies
+from deniable.counts import tally_kinds
 from deniable.reports.fields import ValueField, fields
 from tests.support.situations import FLAGS, MIXED, PLANS, values
 from tests.support.surveys import brute_force, brute_patterns, some_reports
@@ -32,7 +32,7 @@ def test_counts_are_those_of_brute_force(plan: dn.Plan, count: int) -> None:
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize("cells", [1, 1 << 40], ids=["by codes", "by planes"])
 def test_both_ways_to_count_a_table_agree(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tallies, "CODED_CELLS", cells)
+    monkeypatch.setattr(tally_kinds, "CODED_CELLS", cells)
     reports = some_reports(MIXED, 700)
     for names in (("flag", "grr", "arm", "wave two"), ("grr", "arm"), ("arm",), ("wave two", "flag")):
         np.testing.assert_array_equal(dn.count(reports, names).array(*names), brute_force(reports, names))
@@ -44,7 +44,7 @@ def test_both_ways_to_count_a_table_agree(cells: int, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("tools")
 def test_one_feature_may_be_in_tables_counted_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tallies, "CODED_CELLS", 50)
+    monkeypatch.setattr(tally_kinds, "CODED_CELLS", 50)
     reports = some_reports(MIXED, 100)
     tables = [("flag", "grr"), ("flag", "grr", "arm", "wave two")]
     counts = dn.count(reports, tables)
@@ -95,7 +95,7 @@ def test_whole_patterns_are_kept_where_they_say_more_and_are_few(monkeypatch: py
         dn.Counts(MIXED, patterns={"sue": [-1] * 8})
     with pytest.raises(dn.CountError, match="the patterns of a are too many to be kept"):
         dn.Counts(wide, patterns={"a": [1]})
-    monkeypatch.setattr(tallies, "MOST_PATTERNS", 4095)  # of hash and sue together
+    monkeypatch.setattr(tally_kinds, "MOST_PATTERNS", 4095)  # of hash and sue together
     assert not dn.count(reports, ["hash", "sue"]).patterns
 
 
@@ -107,7 +107,7 @@ def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.Monke
         dn.count(reports, plan.schema.names)
     with pytest.raises(dn.CountError, match=r"cells, and .* GB .* Ask for order=4, or tables of"):
         dn.count(reports, order=5)
-    monkeypatch.setattr(tallies, "physical_memory", lambda: 1 << 24)
+    monkeypatch.setattr(tally_kinds, "physical_memory", lambda: 1 << 24)
     with pytest.raises(dn.CountError, match="Ask for order=2"):
         dn.count(reports, order=3)
 
