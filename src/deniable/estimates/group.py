@@ -99,14 +99,16 @@ class Group:
 
     def variances(self, subject: Subject) -> Array:
         """The variance of every entry, from one small matrix along each axis."""
-        units = [np.eye(1 + axis.m) for axis in self.axes]
-        squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
-        flags = all(axis.m == 1 for axis in self.axes)  # one transform in place, and the square of an entry is itself
-        moment = (mix if flags else along)(self.truth, [g for g, _ in squares])
+        if all(axis.m == 1 for axis in self.axes):  # one transform in place, and the square of an entry is itself
+            moment, square = mix(self.truth, [axis.square_of_flag for axis in self.axes]), self.truth
+        else:
+            units = [np.eye(1 + axis.m) for axis in self.axes]
+            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
+            moment, square = (along(self.truth, matrices) for matrices in zip(*squares, strict=True))
         if subject is Subject.POPULATION:
             moment -= self.truth**2 / self.n
             return self._of_all(moment)
-        moment -= self.truth if flags else along(self.truth, [u for _, u in squares])
+        moment -= square
         return moment
 
     def unconditional_variances(self, subject: Subject) -> Array:

@@ -14,7 +14,6 @@ not depend on x is put on u_0. Third and fourth moments are linear in u likewise
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -40,15 +39,15 @@ class Axis:
         """The axis of a bound protocol. A flag has nothing to centre."""
         return cls(protocol.columns, protocol.dependence, protocol.sums_to_one, centred and protocol.columns > 1)
 
-    @cached_property
+    @property
     def p(self) -> float:
         """P(evidence bit = 1) of a value that is not true."""
-        return float(self.dependence.p)
+        return self.dependence.p_and_d[0]
 
-    @cached_property
+    @property
     def d(self) -> float:
         """The difference q - p of the probabilities of the true value's bit and of another's."""
-        return float(self.dependence.q - self.dependence.p)
+        return self.dependence.p_and_d[1]
 
     @property
     def noise(self) -> Noise:
@@ -75,6 +74,12 @@ class Axis:
         sum_w, sum_v = self._sum(w), self._sum(v)
         constant = c0 * self._sum(w * v) + c1 * sum_w * sum_v
         return truth + _vectors(constant, alpha * w * v + beta * (sum_w * v + w * sum_v)), truth
+
+    @property
+    def square_of_flag(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """E[1 | x] and E[z^2 | x] of a flag, whose one bit z estimates it, as vectors over u."""
+        c0, c1, alpha, beta = self.noise
+        return (1.0, 0.0), (c0 + c1, 1 + alpha + 2 * beta)
 
     def seconds(self) -> tuple[Array, Array]:
         """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: (1 + m, 1 + m, 1 + m)."""

@@ -85,6 +85,11 @@ class Dependence:
         return self.true[0]
 
     @cached_property
+    def p_and_d(self) -> tuple[float, float]:
+        """The probability p of a false value's bit, and the difference d = q - p, as floats."""
+        return float(self.p), float(self.q - self.p)
+
+    @cached_property
     def is_independent(self) -> bool:
         """Whether the bits are independent of each other, given the true value."""
         return self == Dependence.independent(self.p, self.q)
@@ -130,7 +135,7 @@ class Dependence:
         `own` is the weight of the true value, or 0 where no value is true; `sums` are the power sums of the weights of
         the false values, that of the first powers first.
         """
-        d = float(self.q - self.p)
+        d = self.p_and_d[1]
         powers = {k: sums[k - 1] for k in range(1, 5)}
         distinct: dict[Parts, Array] = {(): np.ones(())}
 
