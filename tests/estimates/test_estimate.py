@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Axis
+from deniable.inference.one_feature import Axis
 from tests.support.channels import evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
 from tests.support.surveys import own_estimate, repeated, some_counts, supports, truth_tensor
@@ -45,7 +45,7 @@ def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[li
 def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Estimate:
     """An estimate that happens to be the truth: the formulas without any noise in what they are put at."""
     from deniable.estimates.estimate import Estimate
-    from deniable.estimates.group import Group
+    from deniable.estimates.respondent_group import Group
 
     axes = tuple(Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols)
     return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 import deniable as dn
 from deniable.estimates import feasible
 from deniable.estimates.quadratic import least
-from deniable.inference.feature_axis import Axis
+from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import along, invert, margins, moment_matrix
 from tests.support.situations import KINDS, tiny, values
 from tests.support.surveys import some_counts

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.dense_group import DenseGroup, LikelihoodGroup
-from deniable.estimates.group import Group, judge
+from deniable.estimates.dense_respondent_group import DenseGroup, LikelihoodGroup
 from deniable.estimates.interface import Respondents, same
+from deniable.estimates.respondent_group import Group, judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.tensors import answer_rows, flat
 from deniable.simulate import reports as simulated

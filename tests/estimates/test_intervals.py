@@ -59,7 +59,7 @@ def test_beyond_a_million_reports_and_for_pooled_groups_intervals_are_normal(mon
     assert exact.exact is not None
     assert (est + est).cell(a="v0").exact is None
     assert (est + est).cell(a="v0").enough
-    monkeypatch.setattr("deniable.estimates.group.MOST_EXACT", 999)
+    monkeypatch.setattr("deniable.estimates.respondent_group.MOST_EXACT", 999)
     normal = est.cell(a="v0")
     assert normal.exact is None
     assert normal.confidence_interval() == pytest.approx(exact.confidence_interval(), abs=0.1 * exact.stderr)
@@ -139,7 +139,7 @@ def test_the_library_looks_at_independence_too(monkeypatch: pytest.MonkeyPatch) 
     est = dn.estimate(some_counts(plan, 3000), ["a", "b"])
     assert est.cell(a=True, b=True).enough
     never = cumulants_of(-1.0)
-    monkeypatch.setattr("deniable.estimates.group.Group.independent", lambda *_, **__: never)
+    monkeypatch.setattr("deniable.estimates.respondent_group.Group.independent", lambda *_, **__: never)
     assert not est.cell(a=True, b=True).enough
     assert np.isnan(est.table()["low"].to_numpy()).all()
 

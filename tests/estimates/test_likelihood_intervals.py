@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.dense_group import near_bound
+from deniable.estimates.dense_respondent_group import near_bound
 from tests.support.situations import tiny, values
 from tests.support.surveys import skewed_reports
 

@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.estimates import feasible, pattern_scores
-from deniable.inference.feature_axis import Axis
+from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import along
 from deniable.survey.protocols.base import Protocol
 from tests.support.channels import codes, evidence_channel

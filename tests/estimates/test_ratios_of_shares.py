@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.estimates.group import Group
+from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import wald
 from deniable.inference.ratios import SURELY_POSITIVE

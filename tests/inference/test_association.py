@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from deniable.estimates.group import Group
+from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import strength
 from deniable.inference.tensors import along, answer_rows, flat

@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import _shortened, by_margins, by_shares, by_table, cumulants, row_functions
-from deniable.inference.feature_axis import Axis
+from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.base import Protocol
 from tests.support.channels import Channel, Outcome, evidence_channel

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.charts import heat_map
+from deniable.charts import association_map
 from deniable.charts.drawing import COLOURS
 from deniable.page import page
 from deniable.page.page import write_page
@@ -205,7 +205,7 @@ def test_an_old_page_stays_if_the_new_one_fails(
     def fail(*_arguments: Any, **_options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(heat_map, "draw", fail)
+    monkeypatch.setattr(association_map, "draw", fail)
     with pytest.raises(KeyboardInterrupt):
         write_page(counts, path)
     assert [file.name for file in tmp_path.iterdir()] == ["r.html"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.estimates.group import Group, judge
+from deniable.estimates.respondent_group import Group, judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import divisors_positive, strength, wald
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question

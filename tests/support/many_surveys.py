@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.estimates.group import Group, judge
+from deniable.estimates.respondent_group import Group, judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.feature_axis import Axis
 from deniable.inference.intervals import limits
+from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import answer_rows, invert
 from deniable.simulate import shown_patterns
 from deniable.validation.coverage_survey import shares_for as loosely

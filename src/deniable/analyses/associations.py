@@ -1,7 +1,7 @@
 """All pairs of features of a survey at once: how strongly they go together, and which of them surely do.
 
 Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and the
-code that tells of one pair (`estimates.joint` and `estimates.pairs`) tells of all.
+code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pair_association`) tells of all.
 """
 
 from collections import defaultdict
@@ -16,13 +16,13 @@ import pyarrow as pa
 from deniable.counts.counts import Counts
 from deniable.counts.layout import columns
 from deniable.errors import CountError, EstimateError
-from deniable.estimates.group import Group, testable
 from deniable.estimates.pair_association import pair_table, tested
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
+from deniable.estimates.respondent_group import Group, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
-from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.ratios import CORRELATION, RatioDistribution
 from deniable.inference.tensors import answer_rows
 from deniable.inference.trust import Bools

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import all_answers, tidy
+from deniable.estimates.answers_as_weights import all_answers, tidy
 from deniable.estimates.estimate import Estimate
-from deniable.estimates.group import judge
+from deniable.estimates.respondent_group import judge
 from deniable.inference.intervals import checked_level, limits
 from deniable.inference.tensors import along
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from deniable.analyses.sample_size import Needed
+from deniable.analyses.reports_needed import Needed
 
 
 class Kind(Enum):

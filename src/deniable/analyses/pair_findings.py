@@ -11,7 +11,7 @@ from math import isnan
 
 from deniable.analyses.associations import associations
 from deniable.analyses.not_enough_reports import Kind, Unanswered
-from deniable.analyses.sample_size import for_conditional, for_pairs
+from deniable.analyses.reports_needed import for_conditional, for_pairs
 from deniable.analyses.share_findings import Share
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import estimate

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
-from deniable.estimates.cell_weights import Indicator, indicator, product_weights
+from deniable.estimates.answers_as_weights import Indicator, indicator, product_weights
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.tensors import contract
 from deniable.survey.schema import SEPARATOR, Flag

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from deniable.analyses.not_enough_reports import Kind, Unanswered
-from deniable.analyses.sample_size import for_cells
+from deniable.analyses.reports_needed import for_cells
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.survey.describe import short_name

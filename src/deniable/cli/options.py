@@ -33,7 +33,7 @@ def add_population(command: argparse.ArgumentParser) -> None:
 
 
 def add_form(command: argparse.ArgumentParser) -> None:
-    """The options for how `show.show` prints a table: as text unless one of them is given."""
+    """The options for how `printing.show` prints a table: as text unless one of them is given."""
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")

@@ -1,4 +1,4 @@
-"""The commands that end in an HTML page: `deniable page` (also `deniable report`) and `deniable demo`."""
+"""The command `deniable page` (also `deniable report`): an HTML page about a survey."""
 
 import argparse
 from collections.abc import Sequence
@@ -51,18 +51,3 @@ def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
     files = find_files(reports)
     check_target(output, *files)
     return count(files, order=min(2, len(plan_and_total(files)[0].schema)))
-
-
-def add_demo(commands: "Commands") -> None:
-    """Add `deniable demo`."""
-    command = add_command(commands, "demo", "run every step on a made-up survey, ending in a page")
-    command.add_argument(
-        "-o", "--output", metavar="PAGE.html", default="report.html", help="where to write the page (report.html)"
-    )
-    command.set_defaults(run=_demo)
-
-
-def _demo(arguments: argparse.Namespace) -> None:
-    from deniable.cli.demo import run
-
-    run(arguments.output)

@@ -3,7 +3,8 @@
 import argparse
 
 from deniable import __version__
-from deniable.cli.page import add_demo, add_page
+from deniable.cli.demo import add_demo
+from deniable.cli.page import add_page
 from deniable.cli.plan import add_plan
 from deniable.cli.reports_and_counts import add_count, add_randomize
 from deniable.cli.results import add_associations, add_conditional, add_table

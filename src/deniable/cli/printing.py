@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from deniable.text.fixed_phrases import NOT_ENOUGH
+
 Row = dict[str, Any]
 
 
@@ -43,7 +45,7 @@ def _text(rows: Sequence[Row], stream: IO[str]) -> str:
     for row in rows:
         texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
         if row["low"] is None:
-            texts |= {"low": "not enough reports", "high": None}
+            texts |= {"low": NOT_ENOUGH, "high": None}
         cells.append(list(texts.values()))
     lines = aligned(head, cells, numbers=numbers, rule=is_terminal(stream), colour=coloured(stream))
     return "\n".join(lines)

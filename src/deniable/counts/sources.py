@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from deniable.counts.bit_evidence import gather
+from deniable.counts.evidence_planes import gather
 from deniable.errors import CountError, PlanError, ReportError
 from deniable.files import expanded
 from deniable.reports.fields import fields

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.bit_evidence import evidence, gather, plane_rows
 from deniable.counts.counts import Counts
+from deniable.counts.evidence_planes import evidence, gather, plane_rows
 from deniable.counts.layout import MOST, Array, Names
 from deniable.counts.tally_kinds import MOST_ROWS, TallyKind, check_memory, tallies_for
 from deniable.errors import CountError

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.bit_evidence import Evidence, plane_rows
 from deniable.counts.checks import checked_names
+from deniable.counts.evidence_planes import Evidence, plane_rows
 from deniable.counts.layout import MOST_PATTERNS, Array, Names, patterns_shape, slabs
 from deniable.errors import CountError
 from deniable.kernels import physical_memory, plain

@@ -13,16 +13,16 @@ import numpy as np
 
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
-from deniable.estimates import cells, pair_association, ratios_of_shares
+from deniable.estimates import pair_association, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
-from deniable.estimates.cell_weights import Features, names_of, over_cells, places_of, with_margins
-from deniable.estimates.conditioning import Cells, Condition, Shares, Sums, conditioned, equalities
-from deniable.estimates.dense_group import DenseGroup
+from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
+from deniable.estimates.dense_respondent_group import DenseGroup
 from deniable.estimates.feasible import ProperTable, table_from_counts
-from deniable.estimates.group import Group, margin
 from deniable.estimates.interface import Respondents, same, total
+from deniable.estimates.known_margins import Cells, Condition, Shares, Sums, conditioned, equalities
+from deniable.estimates.respondent_group import Group, margin
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 
 METHODS = ("consistent", "unbiased", "feasible")
 
@@ -99,11 +99,11 @@ class Estimate:
         return "; ".join(dict.fromkeys(group.intervals_from for group in self.groups))
 
     # Weighted sums of entries, with their intervals.
-    covariance = cells.covariance
-    covariance_of = cells.covariance_of
-    cell = cells.cell
-    linear = cells.linear
-    table = cells.table
+    covariance = weighted_sums.covariance
+    covariance_of = weighted_sums.covariance_of
+    cell = weighted_sums.cell
+    linear = weighted_sums.linear
+    table = weighted_sums.table
     # Ratios of shares, with their intervals.
     conditional = ratios_of_shares.conditional
     difference = ratios_of_shares.difference

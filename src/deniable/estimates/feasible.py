@@ -24,7 +24,7 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates.pattern_scores import score
 from deniable.estimates.quadratic import least
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, answer_count, answer_rows, flat, invert, margins, moment_matrix
 from deniable.kernels import physical_memory
 from deniable.survey.protocols.base import Protocol

@@ -14,7 +14,7 @@ import numpy as np
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.trust import Judged
 from deniable.survey.schema import Feature
 

@@ -21,14 +21,14 @@ import numpy as np
 from deniable.counts.count import count
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import with_margins
-from deniable.estimates.dense_group import LikelihoodGroup
+from deniable.estimates.answers_as_weights import with_margins
+from deniable.estimates.dense_respondent_group import LikelihoodGroup
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.feasible import table_from_counts
 from deniable.estimates.pattern_likelihoods import Grid, Tree, patterns_of
 from deniable.estimates.quadratic import least
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat, margins
 from deniable.kernels import tools_for
 from deniable.reports.reports import Reports

@@ -11,13 +11,13 @@ from math import inf, isfinite, nan
 import numpy as np
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import all_answers
-from deniable.estimates.group import judge, product_form, testable
+from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.interface import Respondents, Table, total
 from deniable.estimates.ratios_of_shares import of_features
+from deniable.estimates.respondent_group import judge, product_form, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution, divisors_positive, strength, wald
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution, without_rounding
 from deniable.inference.results import Association, Independence, JointAnswer, effective_n
 from deniable.inference.tensors import along, sandwich

@@ -13,8 +13,8 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.bit_evidence import gather
-from deniable.inference.feature_axis import Array
+from deniable.counts.evidence_planes import gather
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, as_matrix, flat
 from deniable.kernels import tools_for
 from deniable.reports.fields import fields

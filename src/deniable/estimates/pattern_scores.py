@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.survey.protocols.base import Protocol
 
 STEP = 0.25  # in the logarithm of s: the error of the sum falls as e^(-pi^2 / STEP)

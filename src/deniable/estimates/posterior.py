@@ -17,11 +17,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import all_answers, names_of
+from deniable.estimates.answers_as_weights import all_answers, names_of
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import Table
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
 from deniable.inference.trust import SLACK
 from deniable.reports.randomness import checked_generator

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 
 # The most rounds of letting cells leave and enter.
 MOST_ROUNDS = 10_000

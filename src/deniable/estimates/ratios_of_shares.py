@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import (
+from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
     all_answers,
@@ -26,11 +26,11 @@ from deniable.estimates.cell_weights import (
     two_indicators,
     two_shares,
 )
-from deniable.estimates.group import judge
 from deniable.estimates.interface import Respondents, Table, linear_groups, total
+from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
 from deniable.inference.ratios import (
     CONDITIONAL,
     CORRELATION,

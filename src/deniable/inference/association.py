@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 
 # Bisection for a quantile takes this many steps.

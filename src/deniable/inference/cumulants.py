@@ -20,7 +20,7 @@ from operator import mul
 import numpy as np
 
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Array, Axis, over_truth
+from deniable.inference.one_feature import Array, Axis, over_truth
 from deniable.inference.tensors import Alike, along
 
 # From this many answers on it pays to use that the rows of weights of all answers are alike.

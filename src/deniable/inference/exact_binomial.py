@@ -10,7 +10,7 @@ from math import ceil, floor, sqrt
 import numpy as np
 
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 
 # The least standard deviation of a count, in steps of one, were all answers equally common; half of it at the estimate.
 STEPS = 5

@@ -5,14 +5,14 @@ The studentised error (mu - t) / sqrt(V) of an estimate is nearly normal. With
     gamma = kappa3 / V^1.5,   rho = Cov(mu, V) / V^1.5
 
 its quantiles are, to first order, z - rho / 2 + (gamma - 3 rho) (z^2 - 1) / 6. When to trust them is said in `trust`;
-estimates from one evidence column have exact intervals instead (`one_column`).
+estimates from one evidence column have exact intervals instead (`exact_binomial`).
 """
 
 import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 
 # A standard normal number is further from zero than this one time in a thousand.
 ONE_IN_A_THOUSAND = 3.29

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 
 # A sum of products of gradients and covariances below this part of its terms is rounding.
 ROUNDING_OF_PRODUCTS = 1e-12

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.kernels import tools_for
 
 

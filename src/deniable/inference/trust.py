@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 
 Bools = npt.NDArray[np.bool_]
 

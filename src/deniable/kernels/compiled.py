@@ -1,4 +1,4 @@
-"""Compiled kernels that count bit planes, and those of `compiled_tables`. Arrays in, arrays out.
+"""Compiled kernels that count bit planes, and those of `compiled_shares`. Arrays in, arrays out.
 
 A plane holds one evidence column, 64 reports to a word. Rows of an array of planes are a multiple of STEP words long,
 with zeros after the last report. All counting of planes is one operation,

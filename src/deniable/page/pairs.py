@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deniable.analyses.pair_findings import SURE, Association, Conditional, surest_features
-from deniable.charts import heat_map, interval_chart
+from deniable.charts import association_map, interval_chart
 from deniable.charts.interval_chart import Row
 from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, numbers_of, percent, row_of
 from deniable.page.single_questions import extremes_in_words
@@ -70,7 +70,7 @@ def square_chart(schema: Schema, pairs: Sequence[Association]) -> Chart | None:
             "deniable associations counts.npz --top 0"
         )
     heading, caption = "Every pair of questions", _square_caption(shown)
-    svg = heat_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
+    svg = association_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from deniable import client
 from deniable.errors import AnswerError
 from deniable.kernels.perturb import BLOCK, Codes
+from deniable.reports.report_columns import is_text, whole
 
 
 def columns(records: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -104,16 +105,11 @@ def _only_arrow(records: Any) -> bool:
     return known is records and hasattr(records, "__arrow_c_stream__")
 
 
-def whole(column: Any) -> Any:
-    """A column as one Arrow array, copied only if it is in several chunks."""
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    chunks = [chunk for chunk in column.chunks if len(chunk)]
-    return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, column.type).combine_chunks()
-
-
 def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:
-    """Codes of a column's answers, by the rules of `client.encode`; an error names the row of the first bad answer."""
+    """Codes of a column's answers, by the rules of `client.encode`; an error names the row of the first bad answer.
+
+    `feature` is as the plan's JSON has it, which is what the client takes.
+    """
     if isinstance(column, list):
         return np.array([_encode_one(feature, value, first_row + row) for row, value in enumerate(column)], np.int16)
     column = whole(column)
@@ -195,11 +191,6 @@ def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
 def _at(row: int, error: AnswerError) -> AnswerError:
     """The same error with the row in front."""
     return AnswerError(f"row {row} (counted from 0), {error}")
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def is_number(kind: Any) -> bool:

@@ -24,8 +24,7 @@ import pyarrow as pa
 from deniable.errors import ReportError
 from deniable.kernels.bitplanes import Words
 from deniable.kernels.hashing import bucket
-from deniable.reports.answers_in import whole
-from deniable.reports.columns import BucketColumn, Column, SeedColumn, ValueColumn
+from deniable.reports.report_columns import BucketColumn, Column, SeedColumn, ValueColumn, whole
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form, Protocol, Shown
 from deniable.survey.schema import SEPARATOR, Feature

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 
 from deniable.errors import ReportError
 from deniable.files import replacing
-from deniable.reports.columns import ValueColumn
 from deniable.reports.fields import columns_of
+from deniable.reports.report_columns import ValueColumn
 from deniable.survey.plan import Plan
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from deniable.client import number_text
 from deniable.errors import AnswerError, SchemaError
-from deniable.reports.answers_in import columns, is_number, is_text, whole
+from deniable.reports.answers_in import columns, is_number
+from deniable.reports.report_columns import is_text, whole
 from deniable.survey.schema import Choice, Flag, Schema
 
 MANY_NUMBERS = 100  # More different numbers than this in a column are a quantity, not a choice.

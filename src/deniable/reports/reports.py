@@ -13,10 +13,9 @@ from deniable.errors import PlanError, ReportError
 from deniable.kernels import tools_for
 from deniable.kernels.bitplanes import new_planes
 from deniable.kernels.perturb import BLOCK
-from deniable.reports import answers_in
-from deniable.reports.columns import Column
 from deniable.reports.fields import boolean_array, columns_by_name, columns_of, fields, report_bytes
 from deniable.reports.parquet import metadata, open_parquet, plan_of, write
+from deniable.reports.report_columns import Column, whole
 from deniable.survey.plan import Plan
 
 
@@ -82,7 +81,7 @@ class Reports:
         reports: list[bytes] = []
         for start in range(0, len(self), BLOCK):
             part = self.table.slice(start, BLOCK)
-            bits = np.hstack([column.to_bits(answers_in.whole(part[column.name])) for column in columns])
+            bits = np.hstack([column.to_bits(whole(part[column.name])) for column in columns])
             raw = np.packbits(bits, axis=1, bitorder="little").tobytes()
             reports += [raw[at : at + size] for at in range(0, len(raw), size)]
         return reports

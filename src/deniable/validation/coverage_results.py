@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
+from deniable.inference.one_feature import Array
 from deniable.validation.coverage_survey import JOINT, KINDS, METHODS, TABLES, Setting
 from deniable.validation.figure_files import save, write_csv
 from deniable.validation.interval_coverage import LEVEL, ORDERS, Held

@@ -20,7 +20,7 @@ from deniable.errors import EstimateError
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.likelihood import maximum_likelihood
 from deniable.estimates.posterior import Posterior
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.results import JointAnswer
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan

@@ -24,7 +24,7 @@ import numpy as np
 from deniable import __version__
 from deniable.counts.count import processors
 from deniable.errors import EstimateError
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.text.progress import told
 from deniable.validation import coverage_survey
 from deniable.validation.coverage_survey import KINDS, Interval, Setting, questions

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from deniable import paper, simulate
-from deniable.estimates.group import Group
+from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.exact_binomial import binomial
-from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along
 from deniable.survey.plan import Plan
 from deniable.survey.protocols import RandomizedResponse

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from deniable import paper
-from deniable.estimates.group import Group
+from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
-from deniable.inference.feature_axis import Array, Axis
 from deniable.inference.intervals import limits
+from deniable.inference.one_feature import Array, Axis
 from deniable.validation import paper_figures
 from deniable.validation.figure_files import save, write_csv
 

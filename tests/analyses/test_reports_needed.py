@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.analyses import sample_size
+from deniable.analyses import reports_needed
 from deniable.simulate import Truth, truth
 from deniable.simulate import counts as simulated
 
@@ -53,7 +53,7 @@ def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -
         without = [
             (row["first"], row["second"]) for row in rows if not pair_answered(counts, (row["first"], row["second"]))
         ]
-        for pair, needed in sample_size.for_pairs(counts, without).items():
+        for pair, needed in reports_needed.for_pairs(counts, without).items():
             assert needed.reports > n
             told.setdefault(pair, []).append(needed.reports)
     often = {pair: np.median(numbers) for pair, numbers in told.items() if len(numbers) == 5}
@@ -67,13 +67,13 @@ def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -
 def test_with_about_so_many_reports_tables_and_shares_within_groups_are_answered() -> None:
     plan = dn.Plan(SCHEMA, epsilon=6.0)
     counts = simulated(TRUTH, plan, np.random.default_rng(2), n=60)
-    needed = sample_size.for_cells(
+    needed = reports_needed.for_cells(
         dn.estimate(counts, ["d"]).about("population"), [{"d": answer} for answer in "pqrst"]
     )
     assert share_answered(TRUTH, plan, int(1.5 * needed.reports), lambda counts: table_answered(counts, "d")) >= 0.8
     assert share_answered(TRUTH, plan, int(needed.reports / 3), lambda counts: table_answered(counts, "d")) <= 0.2
     counts = simulated(TRUTH, plan, np.random.default_rng(2), n=400)
-    needed = sample_size.for_conditional(dn.estimate(counts, ["d", "a"]).about("population"), "a", "d")
+    needed = reports_needed.for_conditional(dn.estimate(counts, ["d", "a"]).about("population"), "a", "d")
     ask = lambda counts: conditional_answered(counts, "a", "d")  # noqa: E731
     assert share_answered(TRUTH, plan, int(2.5 * needed.reports), ask) >= 0.8
     assert share_answered(TRUTH, plan, int(needed.reports / 6), ask) <= 0.3
@@ -84,13 +84,16 @@ def test_the_search_finds_what_trying_every_step_finds() -> None:
     plan = dn.Plan(SCHEMA, epsilon=6.0)
     counts = simulated(TRUTH, plan, np.random.default_rng(3), n=200)
     pairs = [("a", "d"), ("b", "d")]
-    group, _ = sample_size.likely(sample_size.pair_group(counts, pairs))
+    group, _ = reports_needed.likely(reports_needed.pair_group(counts, pairs))
     every = np.array(
-        [np.logical_and(*sample_size.answered(sample_size.scaled(group, sample_size.STEP**k))) for k in range(300)]
+        [
+            np.logical_and(*reports_needed.answered(reports_needed.scaled(group, reports_needed.STEP**k)))
+            for k in range(300)
+        ]
     )
     assert (np.diff(every.astype(int), axis=0) >= 0).all()
-    steps = sample_size.least_steps(
-        lambda times, places: np.logical_and(*sample_size.answered(sample_size.scaled(group, times)))[places],
+    steps = reports_needed.least_steps(
+        lambda times, places: np.logical_and(*reports_needed.answered(reports_needed.scaled(group, times)))[places],
         len(pairs),
     )
     assert steps.tolist() == every.argmax(axis=0).tolist()
@@ -98,13 +101,13 @@ def test_the_search_finds_what_trying_every_step_finds() -> None:
 
 
 def test_what_nothing_will_answer_is_said() -> None:
-    never = sample_size.least_steps(lambda _, places: np.zeros(len(places), bool), 3)
-    assert never.tolist() == [sample_size.STEPS + 1] * 3
-    at_once = sample_size.least_steps(lambda _, places: np.ones(len(places), bool), 2)
+    never = reports_needed.least_steps(lambda _, places: np.zeros(len(places), bool), 3)
+    assert never.tolist() == [reports_needed.STEPS + 1] * 3
+    at_once = reports_needed.least_steps(lambda _, places: np.ones(len(places), bool), 2)
     assert at_once.tolist() == [0, 0]
-    assert str(sample_size.Needed(np.inf, rough=True)) == "more than can be said"
-    assert str(sample_size.Needed(12_000, rough=False)) == "about 12,000"
-    assert str(sample_size.Needed(12_000, rough=True)) == "very roughly 12,000"
+    assert str(reports_needed.Needed(np.inf, rough=True)) == "more than can be said"
+    assert str(reports_needed.Needed(12_000, rough=False)) == "about 12,000"
+    assert str(reports_needed.Needed(12_000, rough=True)) == "very roughly 12,000"
 
 
 def test_likely_shares_are_shares_and_the_estimate_where_it_is_good() -> None:
@@ -112,11 +115,11 @@ def test_likely_shares_are_shares_and_the_estimate_where_it_is_good() -> None:
     many = simulated(TRUTH, plan, np.random.default_rng(4), n=3_000_000)
     few = simulated(TRUTH, plan, np.random.default_rng(4), n=40)
     pairs = [("a", "d"), ("b", "d")]
-    raw = sample_size.pair_group(many, pairs)
-    near, unclear = sample_size.likely(raw)
+    raw = reports_needed.pair_group(many, pairs)
+    near, unclear = reports_needed.likely(raw)
     assert np.abs(near.truth / raw.truth - 1).max() < 0.03
     assert not unclear.any()
-    wild, unclear = sample_size.likely(sample_size.pair_group(few, pairs))
+    wild, unclear = reports_needed.likely(reports_needed.pair_group(few, pairs))
     assert (wild.truth > 0).all()
     assert np.allclose(wild.truth[0, 0], 40)
     assert np.allclose(wild.truth[:, 1:].sum(axis=1), wild.truth[:, 0])
@@ -132,7 +135,7 @@ def test_likely_shares_are_nearer_to_the_truth_where_noise_rules() -> None:
     for _ in range(40):
         (group,) = dn.estimate(simulated(TRUTH, plan, rng, n=300), ["d"]).groups
         cut = np.maximum(group.truth[1:], 0)
-        near = sample_size.likely(group)[0]
+        near = reports_needed.likely(group)[0]
         guesses = (near.truth[1:] / 300, cut / cut.sum(), group.truth[1:] / 300)
         errors.append([((guess - shares) ** 2).sum() for guess in guesses])
     likely, cut, raw = np.mean(errors, axis=0)
@@ -143,7 +146,7 @@ def test_an_estimate_that_was_conditioned_is_refused() -> None:
     counts = simulated(TRUTH, dn.Plan(SCHEMA, epsilon=6.0), np.random.default_rng(5), n=1000)
     known = dn.estimate(counts, ["c"]).given({"c": {"x": 0.5}})
     with pytest.raises(dn.EstimateError, match="straight from counts"):
-        sample_size.for_cells(known, [{"c": "x"}])
+        reports_needed.for_cells(known, [{"c": "x"}])
 
 
 @pytest.mark.parametrize(("errors", "rough"), [(0.05, True), (1.0, True), (1.9, True), (2.1, False), (6.0, False)])
@@ -154,4 +157,4 @@ def test_a_share_is_rough_until_it_is_two_standard_errors_above_zero(errors: flo
     yes = round(n / 4 + errors * n**0.5 / 2)
     est = dn.estimate(dn.Counts(plan, {("a",): np.array([n, yes])}), ["a"]).about("population")
     assert est.cell({"a": True}).value == pytest.approx(errors / n**0.5)
-    assert sample_size.for_cells(est, [{"a": True}]).rough == rough
+    assert reports_needed.for_cells(est, [{"a": True}]).rough == rough

@@ -24,7 +24,7 @@ from deniable.inference.cumulants import (
     row_functions,
 )
 from deniable.inference.exact_binomial import MOST_EXACT, OneColumn
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import (
     along,
     answer_count,

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import Features, cell_weights, checked_weights
+from deniable.estimates.answers_as_weights import Features, cell_weights, checked_weights
 from deniable.estimates.feasible import Equality
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat
 from deniable.inference.trust import SLACK
 from deniable.text.fixed_phrases import NOT_ENOUGH

@@ -1,6 +1,6 @@
 """Groups of respondents whose estimate has no product form: conditioned on what is known, or of maximum likelihood.
 
-Their covariance is kept as a matrix. They answer `interface.Respondents`, as `respondents.Group` does.
+Their covariance is kept as a matrix. They answer `interface.Respondents`, as `respondent_group.Group` does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from deniable.errors import EstimateError
-from deniable.estimates.group import judge, margin
 from deniable.estimates.interface import Respondents
+from deniable.estimates.respondent_group import judge, margin
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
-from deniable.inference.feature_axis import Array, Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, flat, margins
 from deniable.inference.trust import SLACK, Bools, Judged
 

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from deniable.client import COEFFICIENTS, PRIME
 from deniable.errors import ReportError
-from deniable.reports.answers_in import is_text
 
 Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
 Numbers = npt.NDArray[Any]
@@ -111,6 +110,19 @@ class ValueColumn(Column):
             unknown = codes.is_null().to_numpy(zero_copy_only=False)
             self.refuse(unknown, f"{array[int(unknown.argmax())].as_py()!r} is not one of its values", first)
         return self.to_arrow(codes.to_numpy(), first)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def whole(column: Any) -> Any:
+    """A column as one Arrow array, copied only if it is in several chunks."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    return chunks[0] if len(chunks) == 1 else pa.chunked_array(chunks, column.type).combine_chunks()
 
 
 def _holds_text(kind: Any) -> bool:

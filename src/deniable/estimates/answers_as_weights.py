@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_row, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.group import Group, judge
+from deniable.estimates.respondent_group import Group, judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import row_functions
-from deniable.inference.feature_axis import Axis
+from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import along, margins
 from deniable.inference.trust import trusted
 from tests.support.many_surveys import Setting, cells_of, coverage, plan_for, respondents, surveys, weights_of

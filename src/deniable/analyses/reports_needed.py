@@ -17,10 +17,10 @@ import numpy.typing as npt
 from deniable.analyses.associations import answered, batches, pair_group
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate
-from deniable.estimates.group import Group, product_form
+from deniable.estimates.respondent_group import Group, product_form
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import row_functions
-from deniable.inference.feature_axis import Array
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.inference.trust import Bools
 

@@ -12,13 +12,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.cell_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
-from deniable.estimates.group import judge
+from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
 from deniable.estimates.interface import Table, linear_groups, total
+from deniable.estimates.respondent_group import judge
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.feature_axis import Array
 from deniable.inference.intervals import checked_level, limits
+from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK
