@@ -70,7 +70,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     assert check_target(tmp_path / "other", tmp_path / "file") == tmp_path / "other"
     for path, message in (
         (tmp_path / "link", "is read from, and would be written over; give another output"),
-        (tmp_path, "it is there, and it is not an ordinary file"),
+        (tmp_path, "it is a folder"),
         (tmp_path / "none" / "file", "cannot be written: there is no folder"),
     ):
         with pytest.raises(DeniableError, match=message):
@@ -93,9 +93,21 @@ def test_folders_and_globs_are_sorted_and_lists_are_not(tmp_path: Path) -> None:
     for source, message in (
         (tmp_path / "empty", "empty: no CSV files in this folder"),
         (tmp_path / "none", "none: no such file"),
-        (f"{tmp_path}/*.none", r"\*.none: no such file"),
+        (f"{tmp_path}/*.none", r"\*.none: no file matches"),
     ):
         with pytest.raises(AnswerError, match=message):
             names(source)
     with pytest.raises(AnswerError, match="b.csv is given more than once"):
         names(tmp_path, tmp_path / "b.csv")
+
+
+def test_an_empty_path_is_not_the_folder_one_is_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    monkeypatch.chdir(tmp_path)
+    for nothing in ("", " "):
+        with pytest.raises(AnswerError, match="the path of a file is empty"):
+            expanded(nothing, {".csv": "CSV"}, AnswerError)
+        with pytest.raises(DeniableError, match="the path to write to is empty"):
+            check_target(nothing)
+    with pytest.raises(AnswerError, match="no files are given"):
+        expanded([], {".csv": "CSV"}, AnswerError)

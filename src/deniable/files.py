@@ -24,16 +24,22 @@ def expanded(
     kinds, which are named by the endings of files: `{".csv": "CSV"}`.
     """
     found: list[Path] = []
-    for one in [source] if isinstance(source, str | Path) else source:
+    sources = [source] if isinstance(source, str | Path) else source
+    if not sources:
+        raise error("no files are given: the list is empty")
+    for one in sources:
+        if not str(one).strip():
+            raise error("the path of a file is empty; is a variable of the shell not set?")
         matches = _matches(one, kinds)
         if not matches:
-            none = f"no {' or '.join(kinds.values())} files in this folder" if Path(one).is_dir() else "no such file"
-            raise error(f"{one}: {none}")
+            files = " or ".join(kinds.values())
+            wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
+            raise error(f"{one}: {f'no {files} files in this folder' if Path(one).is_dir() else wild}")
         found += matches
     resolved = [path.resolve() for path in found]
     if len(set(resolved)) < len(resolved):
         twice = next(path for path in found if resolved.count(path.resolve()) > 1)
-        raise error(f"{twice} is given more than once, and everybody in it would count as often")
+        raise error(f"{twice} is given more than once, and everybody in it would be counted as often")
     return found
 
 
@@ -53,11 +59,14 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
 
     Its folder must exist, what is there must be an ordinary file, and it must be none of the inputs.
     """
+    if not str(path).strip():
+        raise DeniableError("the path to write to is empty; is a variable of the shell not set?")
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
-        raise DeniableError(f"{path}: cannot be written: it is there, and it is not an ordinary file")
+        what = "it is a folder" if target.is_dir() else "it is there, and it is not an ordinary file"
+        raise DeniableError(f"{path}: cannot be written: {what}")
     if target in (Path(source).resolve() for source in inputs):
         raise DeniableError(f"{path}: is read from, and would be written over; give another output")
     return target

@@ -102,7 +102,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
     "over the plan": (["randomize", "plan.json", "answers.csv", "-o", "plan.json"], "would be written over"),
-    "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is not an ordinary file"),
+    "a folder": (["randomize", "plan.json", "answers.csv", "-o", "."], "it is a folder"),
     "a folder of answers": (
         ["randomize", "plan.json", "folder.csv", "-o", "r.parquet"],
         "no CSV or Parquet files in this folder",
@@ -110,7 +110,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "twice": (["randomize", "plan.json", "done.parquet", "-o", "r.parquet"], "reports, randomized already"),
     "header alone": (["randomize", "plan.json", "header.csv", "-o", "r.parquet"], "'smoker' is missing; found 'x'"),
     "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),
-    "nothing to count": (["count", "none*.parquet", "--order", "2", "-o", "c.npz"], r"none\*.parquet: no such file"),
+    "nothing to count": (["count", "none*.parquet", "--order", "2", "-o", "c.npz"], r"none\*.parquet: no file matches"),
     "order too high": (["count", "done.parquet", "--order", "9", "-o", "c.npz"], "from 1 to .* 3; found 9"),
     "counts over reports": (["count", ".", "--order", "1", "-o", "./done.parquet"], "would be written over"),
     "counts nowhere": (["count", "done.parquet", "--order", "1", "-o", "none/c.npz"], "there is no folder"),

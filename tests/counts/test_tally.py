@@ -29,8 +29,9 @@ def test_parts_counted_apart_add_up_to_what_is_counted_together(asked: dict[str,
         tally.add(part)
         tallies.append(pickle.loads(pickle.dumps(tally)))
     names, order = asked.get("names"), asked.get("order")
-    assert sum(tallies[1:], start=tallies[0]).counts() == dn.count(reports, names, order=order)
+    assert sum(tallies).counts() == dn.count(reports, names, order=order)
     assert tallies[2].n == 1
+    assert repr(tallies[2]).startswith("<Tally of 1 report, by <Plan of 7 features")
 
 
 def test_reports_are_added_one_after_the_other() -> None:
@@ -47,6 +48,8 @@ def test_a_tally_is_of_one_plan_and_the_same_tables() -> None:
     tally = Tally.of(MIXED, ["flag"])
     with pytest.raises(dn.CountError, match="a tally takes reports of its own plan"):
         tally.add(some_reports(PLANS["one flag"], 3))
+    with pytest.raises(dn.CountError, match="takes Reports, as .* give them; found list"):
+        tally.add([b"1"])  # type: ignore[arg-type]
     with pytest.raises(dn.CountError, match="the same tables of the same plan"):
         tally + Tally.of(MIXED, ["grr"])
     with pytest.raises(TypeError):

@@ -172,7 +172,7 @@ def test_a_wrong_header_is_found_before_the_work(folder: Path, monkeypatch: pyte
 
 FILES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no file": ("none.csv", {}, "none.csv: no such file"),
-    "no match": ("answers/*.txt", {}, "answers/*.txt: no such file"),
+    "no match": ("answers/*.txt", {}, "answers/*.txt: no file matches"),
     "an empty folder": ("empty", {}, "empty: no CSV or Parquet files in this folder"),
     "another kind": ("answers/README", {}, "README: answers are read from a .csv or a .parquet file"),
     "a folder in a glob": ("folders/*", {}, "x.csv: is a folder, not a file"),
@@ -181,7 +181,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "over an input": ("answers", {"output": "answers/b.parquet"}, "answers/b.parquet: is read from, and would be"),
     "over a link to it": ("answers", {"output": "link.csv"}, "link.csv: is read from, and would be written over"),
     "to no folder": ("answers", {"output": "none/r.parquet"}, "cannot be written: there is no folder"),
-    "to a folder": ("answers", {"output": "empty"}, "it is not an ordinary file"),
+    "to a folder": ("answers", {"output": "empty"}, "it is a folder"),
     "no generator": ("answers", {"rng": 1}, "rng must be a numpy Generator"),
 }
 

@@ -176,7 +176,7 @@ def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for target, message in {
         "pipe": "it is there, and it is not an ordinary file",
-        "folder": "not an ordinary file",
+        "folder": "it is a folder",
         "none/r.parquet": "there is no folder .*none",
     }.items():
         with pytest.raises(dn.DeniableError, match=f"{target}: cannot be written: .*{message}"):

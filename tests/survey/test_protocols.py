@@ -181,6 +181,8 @@ def test_p_and_q_are_rounded_inwards(p: float, q: float) -> None:
 def test_numpy_numbers_are_numbers() -> None:
     assert dn.RandomizedResponse(p=np.float32(0.25), q=np.float64(0.75)) == dn.RandomizedResponse(p=0.25, q=0.75)
     assert dn.GRR(epsilon=np.float64(1)).bind(feature(3)) == dn.GRR(epsilon=1).bind(feature(3))
+    assert dn.SubsetSelection(epsilon=1, size=np.int64(3)) == dn.SubsetSelection(epsilon=1, size=3)
+    assert dn.LocalHashing(epsilon=1, buckets=np.int16(3)) == dn.LocalHashing(epsilon=1, buckets=3)
 
 
 def test_the_papers_example() -> None:

@@ -93,12 +93,11 @@ def false_discovery_rate(p_values: Array) -> Array:
 def batches(counts: Counts) -> Iterator[list[Pair]]:
     """All pairs that were counted, in batches with the same axes and respondents asked, not too many at a time."""
     plan = counts.plan
-    held = [set(table) for table in counts.tables]
     batched: dict[tuple[int, int, int], list[Pair]] = defaultdict(list)
     kinds: dict[Axis, int] = {}  # numbers in place of axes, which are compared for every pair
     kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True), len(kinds)) for name in plan.schema.names}
     for pair in combinations(plan.schema.names, 2):
-        if counts.moments is not None or any(set(pair) <= table for table in held):
+        if counts.holds(*pair):
             batched[kind[pair[0]], kind[pair[1]], _asked(counts, pair)].append(pair)
     for pairs in batched.values():
         size = max(1, BATCH // prod(1 + plan[name].columns for name in pairs[0]) ** 2)

@@ -14,6 +14,9 @@ from deniable.cli.parser import parser
 from deniable.errors import DeniableError
 from deniable.files import stopping
 
+# The signal of a terminal that was closed, where the system has one.
+HANG_UP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command of the command line and return its exit status."""
@@ -21,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
     try:
-        with stopping(signal.SIGINT, signal.SIGTERM):
+        with stopping(signal.SIGINT, signal.SIGTERM, *HANG_UP):
             arguments.run(arguments)
         if sys.stdout:
             sys.stdout.flush()

@@ -111,10 +111,8 @@ class Counts:
 
     def array(self, *names: str) -> Array:
         """The tensor of these features, axes in this order, from any table that holds them all."""
-        checked_names(self.plan, names)
-        holders = [table for table in self.tables if set(names) <= set(table)]
-        if holders:
-            table = min(holders, key=len)
+        table = self._holder(self.tables, names)
+        if table is not None:
             margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
             return margin.transpose(_places(names, table))
         if self.moments is not None and len(names) <= self.moments.ndim:
@@ -123,13 +121,24 @@ class Counts:
             return frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
         raise CountError(f"{called(names)} was not counted, only {self._contents()}; count it from the reports")
 
+    def holds(self, *names: str) -> bool:
+        """Whether a table of these features was counted."""
+        order = 0 if self.moments is None else self.moments.ndim
+        return len(names) <= order or self._holder(self.tables, names) is not None
+
+    def _holder(self, tables: Mapping[Names, Array], names: Names) -> Names | None:
+        """The smallest table that holds all these features: their own, which is found at once, or another."""
+        checked_names(self.plan, names)
+        own = tuple(sorted(names, key=self.plan.schema.index))
+        if own in tables:
+            return own
+        return min((table for table in tables if set(names) <= set(table)), key=len, default=None)
+
     def shown(self, *names: str) -> Array | None:
         """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
-        checked_names(self.plan, names)
-        holders = [table for table in self.patterns if set(names) <= set(table)]
-        if not holders:
+        table = self._holder(self.patterns, names)
+        if table is None:
             return None
-        table = min(holders, key=len)
         margin = self.patterns[table].sum(axis=tuple(k for k, name in enumerate(table) if name not in names))
         return np.asarray(margin).transpose(_places(names, table))
 

@@ -93,6 +93,5 @@ def plan_and_total(files: Sequence[Path]) -> tuple[Plan, int]:
                 "count them apart"
             )
         first = plan
-    if first is None:
-        raise ReportError("no files to count")
+    assert first is not None  # `expanded` finds at least one file
     return first, total

@@ -28,7 +28,7 @@ BATCH_BITS = 1 << 26  # A batch takes at most so many bits of memory, as read an
 BATCH_SECONDS = 5  # A batch takes numpy at most so long, and compiled code a tenth of it: a Ctrl-C may have to wait.
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tally:
     """Accumulators of what is counted of one plan's reports. Unlike all other nouns it changes: `add` counts into it.
 
@@ -80,8 +80,12 @@ class Tally:
 
     def add(self, reports: Reports) -> None:
         """Count reports of the same plan."""
-        if not isinstance(reports, Reports) or reports.plan != self.plan:
-            raise CountError(f"a tally takes reports of its own plan, {self.plan.fingerprint}; found {reports!r}")
+        if not isinstance(reports, Reports):
+            found = f"Reports, as Reports.load or Reports.from_bytes give them; found {type(reports).__name__}"
+            raise CountError(f"a tally takes {found}")
+        if reports.plan != self.plan:
+            fingerprints = f"{self.plan.fingerprint}; found {reports.plan.fingerprint}"
+            raise CountError(f"a tally takes reports of its own plan, {fingerprints}")
         rows = self.batch_rows(len(reports), 1)
         for start in range(0, len(reports), rows):
             part = reports.table.slice(start, rows)
@@ -107,6 +111,12 @@ class Tally:
         _check_total(self.n, other.n)
         outs = [mine + theirs for mine, theirs in zip(self.outs, other.outs, strict=True)]
         return Tally(self.plan, self.kinds, self.order, self.n + other.n, outs, tools=self.tools)
+
+    def __radd__(self, other: Any) -> "Tally":
+        return self if other == 0 else NotImplemented  # sum() starts from 0
+
+    def __repr__(self) -> str:
+        return f"<Tally of {self.n:,} report{'s' * (self.n != 1)}, by {self.plan!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memory": None, "tools": None}

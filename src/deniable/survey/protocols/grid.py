@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Integral, Rational, Real
 from typing import Any
 
 from deniable.client import SCALE, log_up
@@ -35,6 +35,14 @@ def largest(rising: Callable[[int], Fraction], epsilon: Epsilon, *, least: int) 
             f"the least possible here is {log_up([rising(least)])!r}"
         )
     return numerator
+
+
+def whole_number(number: Any, what: str, least: int, most: int) -> int:
+    """Return a whole number between two limits as an int; anything else is refused by name."""
+    whole = isinstance(number, Integral) and not isinstance(number, bool)
+    if not whole or not least <= number <= most:
+        raise PlanError(f"{what} must be a whole number from {least} to {most}; found {number!r}")
+    return int(number)
 
 
 def check_epsilon(epsilon: Any) -> Epsilon:

@@ -10,13 +10,12 @@ from typing import Self
 import numpy as np
 
 from deniable.client import INTEGERS
-from deniable.errors import PlanError
 from deniable.kernels import perturb
 from deniable.kernels.hashing import Seeds, bucket
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.base import Form
 from deniable.survey.protocols.dependence import Dependence
-from deniable.survey.protocols.grid import Epsilon, check_epsilon, coin
+from deniable.survey.protocols.grid import Epsilon, check_epsilon, coin, whole_number
 from deniable.survey.protocols.keep_or_uniform import KeepOrUniform
 from deniable.survey.schema import Feature
 
@@ -46,10 +45,8 @@ class LocalHashing(KeepOrUniform):
     exact_patterns = False
 
     def __init__(self, *, epsilon: Epsilon, buckets: int | None = None) -> None:
-        least, most = INTEGERS[self.name]["buckets"]
-        if buckets is not None and (type(buckets) is not int or not least <= buckets <= most):
-            raise PlanError(f"buckets must be a whole number from {least} to {most}; found {buckets!r}")
-        self.__dict__.update(asked=check_epsilon(epsilon), keep=0, buckets=buckets or 0, columns=0)
+        known = 0 if buckets is None else whole_number(buckets, "buckets", *INTEGERS[self.name]["buckets"])
+        self.__dict__.update(asked=check_epsilon(epsilon), keep=0, buckets=known, columns=0)
 
     @property
     def outcomes(self) -> int:

@@ -17,7 +17,7 @@ from deniable.kernels import perturb
 from deniable.kernels.perturb import Codes, Draws, Planes
 from deniable.survey.protocols.base import AskedFor, Form
 from deniable.survey.protocols.dependence import Array, Dependence
-from deniable.survey.protocols.grid import Epsilon, check_epsilon, largest
+from deniable.survey.protocols.grid import Epsilon, check_epsilon, largest, whole_number
 from deniable.survey.schema import Feature
 
 
@@ -44,10 +44,8 @@ class SubsetSelection(AskedFor):
     form = Form.BITS
 
     def __init__(self, *, epsilon: Epsilon, size: int | None = None) -> None:
-        least, most = INTEGERS[self.name]["size"]
-        if size is not None and (type(size) is not int or not least <= size <= most):
-            raise PlanError(f"size must be a whole number from {least} to {most}; found {size!r}")
-        self.__dict__.update(asked=check_epsilon(epsilon), q_numerator=0, size=size or 0, columns=0)
+        known = 0 if size is None else whole_number(size, "size", *INTEGERS[self.name]["size"])
+        self.__dict__.update(asked=check_epsilon(epsilon), q_numerator=0, size=known, columns=0)
 
     @cached_property
     def dependence(self) -> Dependence:
