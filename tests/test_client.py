@@ -172,3 +172,8 @@ def test_reports_worked_out_by_hand() -> None:
     assert sent(choice, lh, "v3", f"{seed} 0000 00c0") == seed.replace(" ", "") + "00"
     assert sent(choice, lh, "v3", f"{seed} ffff 00c0") == seed.replace(" ", "") + "03"
     assert sent(choice, dn.Public(), "v3", "") == "03"
+    # Others than v1 are 0, 2, 3, 4, at places 0 to 3. One of four, 0x8000 = 2 * 16384: place 2 comes first, which is 3.
+    # Then one of the three left at places 1 to 3, share 21845 = 0x5555, 65535 drawn again: place 2, where 0 is now.
+    sets = dn.SubsetSelection(epsilon=1.0, size=2)
+    assert sent(choice, sets, "v1", "ffff 0080 ffff 5555") == "09"  # 3 and 0
+    assert sent(choice, sets, "v1", "0000 0080 ffff 5555") == "0a"  # 3 and, in place of the last, the true one

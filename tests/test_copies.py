@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,20 @@ def test_counts(title: str, again: Any) -> None:
         for array in copied.tables.values():
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = 0
+
+
+@every_way
+def test_counts_of_some_of_the_respondents(again: Any, tmp_path: Path) -> None:
+    counts = dn.count(some_reports(PLANS["one flag"], 50), order=1)
+    some = dn.Counts(counts.plan, counts.tables, n=80)
+    assert (some.n, some.asked("a"), (some + some).n, (some + some).asked("a")) == (80, 50, 160, 100)
+    assert some != counts
+    assert again(some) == some
+    some.save(tmp_path / "c.npz")
+    assert dn.Counts.load(tmp_path / "c.npz") == some
+    for wrong in (49, -1, True, 80.0, "80", 2**63):
+        with pytest.raises(dn.CountError, match="at least the 50 that were counted; found"):
+            dn.Counts(counts.plan, counts.tables, n=wrong)  # type: ignore[arg-type]
 
 
 def test_other_counts_are_not_equal() -> None:

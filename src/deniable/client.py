@@ -195,7 +195,7 @@ def _check_integers(where: str, protocol: Mapping[str, Any], values: list[str] |
         raise PlanError(f"{where}: p must be below q; found p = {protocol['p']}, q = {protocol['q']}")
     m = len(values or ())
     if "size" in wanted and not protocol["size"] * SCALE < protocol["q"] * m:
-        raise PlanError(f"{where}: q must be above {protocol['size']} of {m} values; found {protocol['q']}")
+        raise PlanError(f"{where}: q must be above {protocol['size']}/{m} of {SCALE}; found {protocol['q']}")
 
 
 def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
@@ -330,11 +330,9 @@ def _subset_selection(code: int, feature: Feature, source: Source) -> tuple[int,
     for place in range(size):  # the first places of a shuffle; one more than is needed if the true value is in the set
         at = place + _uniform(m - 1 - place, source)
         others[place], others[at] = others[at], others[place]
-    kept = coin < feature["protocol"]["q"]
-    field = kept << code
-    for other in others[: size - kept]:
-        field |= 1 << (other + (other >= code))  # all values but the true one
-    return field, m
+    chosen = [other + (other >= code) for other in others[:size]]  # all values but the true one
+    chosen[-1] = code if coin < feature["protocol"]["q"] else chosen[-1]
+    return sum(1 << value for value in chosen), m
 
 
 def _local_hashing(code: int, feature: Feature, source: Source) -> tuple[int, int]:

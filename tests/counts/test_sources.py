@@ -77,6 +77,19 @@ def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
         dn.count([], order=2)
 
 
+def test_a_set_of_another_size_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    table = some_reports(PLANS["subsets"], 9000).table
+    bits = np.array(table["three: v0"])
+    bits[8500] = ~bits[8500]
+    place = table.column_names.index("three: v0")
+    pq.write_table(table.set_column(place, "three: v0", pa.array(bits)), tmp_path / "r.parquet")
+    with pytest.raises(
+        dn.ReportError, match=r"r.parquet: report 8500 \(counted from 0\): [24] of the columns 'three: v0'"
+    ):
+        dn.count(tmp_path / "r.parquet", order=2)
+
+
 def test_a_null_in_a_file_is_refused(tmp_path: Path) -> None:
     table = some_reports(PLANS["one flag"], 3).table.set_column(0, "a", pa.array([True, None, False]))
     pq.write_table(

@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from deniable.counts.tally import Tally
-from tests.support.situations import MIXED, PLANS
+from tests.support.situations import FLAGS, MIXED, PLANS
 from tests.support.surveys import parts_of, some_reports
 
 ASKED: dict[str, dict[str, Any]] = {
@@ -34,14 +34,26 @@ def test_parts_counted_apart_add_up_to_what_is_counted_together(asked: dict[str,
     assert repr(tallies[2]).startswith("<Tally of 1 report, by <Plan of 7 features")
 
 
-def test_reports_are_added_one_after_the_other() -> None:
-    reports = some_reports(PLANS["subsets"], 300)
-    tally = Tally.of(reports.plan, order=2)
+@pytest.mark.parametrize(
+    "asked", [{"order": 2}, {"order": 3}, {"names": ["flag", "three", "one"]}, {"names": FLAGS.schema.names}]
+)
+def test_reports_are_added_one_after_the_other(asked: dict[str, Any]) -> None:
+    plan = FLAGS if asked.get("names") == FLAGS.schema.names else PLANS["subsets"]
+    reports = some_reports(plan, 300)
+    tally = Tally.of(plan, **asked)
     for part in parts_of(reports, [100, 101]):
         tally.add(part)
         tally.counts()  # looking does not change it
-    assert tally.counts() == dn.count(reports, order=2)
+    assert tally.counts() == dn.count(reports, asked.get("names"), order=asked.get("order"))
     assert tally.empty().counts().n == 0
+
+
+def test_more_reports_after_fewer_find_room() -> None:
+    few, many = some_reports(FLAGS, 10), some_reports(FLAGS, 20_000)
+    tally = Tally.of(FLAGS, order=2)
+    tally.add(few)
+    tally.add(many)
+    assert tally.counts() == dn.count(few, order=2) + dn.count(many, order=2)
 
 
 def test_a_tally_is_of_one_plan_and_the_same_tables() -> None:

@@ -87,3 +87,7 @@ def test_blocks_join_without_a_seam() -> None:
     truth = np.arange(n) % 3 == 0
     reports = dn.randomize({"a": truth}, plan)
     assert np.mean(reports.table["a"].to_numpy() != truth) < 0.001
+    values = np.array(["x", "y", "z"])[np.arange(n) % 3]
+    plan = dn.Plan(dn.Schema([dn.Choice("a", ["x", "y", "z"])]), {"a": dn.SubsetSelection(epsilon=10.0, size=1)})
+    sets = dn.randomize({"a": values}, plan)
+    assert np.mean(sets.table["a: y"].to_numpy() != (values == "y")) < 0.001

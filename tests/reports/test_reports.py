@@ -97,6 +97,18 @@ def with_column(name: str, column: Any) -> dn.Reports:
     return dn.Reports(MIXED, table.set_column(table.column_names.index(name), name, column))
 
 
+SET = some_reports(PLANS["subsets"], 1).to_bytes()[0]
+
+
+def with_sets(row: int) -> dn.Reports:
+    """Reports of subset selection, one of which shows one value more than it may."""
+    table = some_reports(PLANS["subsets"], 3).table
+    more = next(n for n in table.column_names if n.startswith("three") and not table[n][row].as_py())
+    bits = table[more].to_pylist()
+    bits[row] = True
+    return dn.Reports(PLANS["subsets"], table.set_column(table.column_names.index(more), more, pa.array(bits)))
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "column missing": (lambda: dn.Reports(MIXED, some_reports(MIXED, 3).table.drop("grr")), "'grr' is missing"),
     "not a table": (lambda: dn.Reports(MIXED, {"grr": []}), "a Plan and a table; found Plan, dict"),
@@ -133,6 +145,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "high value": (
         lambda: dn.Reports.from_bytes([b"\0" * 19, b"\x0e" + b"\0" * 18], MIXED),
         "report 1 .*'grr': there are 5 values, and it shows another one",
+    ),
+    "a set too large": (lambda: with_sets(1), r"report 1 .*: 4 of the columns 'three: v0' to 'three: v7'"),
+    "a set in bytes": (
+        lambda: dn.Reports.from_bytes([SET, bytes([SET[0] ^ 1]) + SET[1:]], PLANS["subsets"]),
+        "report 1 .*are true, where every report has 1",
     ),
     "another plan": (
         lambda: write("never.parquet", PLANS["one flag"], [some_reports(MIXED, 3)]),

@@ -80,6 +80,15 @@ def _one_hot(reports: int, columns: int, _density: float, rng: np.random.Generat
     return rng.integers(columns, size=reports).astype(np.int16), _rubbish(new_planes(columns, reports))
 
 
+def _shuffled_sets(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
+    """Sets of a third of the values, or of all but one where there are few."""
+    values = max(2, columns)
+    size = min(values - 1, 1 + values // 3)
+    steps = np.array([rng.integers(values - 1 - place, size=reports) for place in range(size)], np.int16)
+    out = np.full((values, (reports + 7) // 8), 0x5A, np.uint8)
+    return rng.integers(values, size=reports).astype(np.int16), rng.random(reports) < density, steps, out
+
+
 def _hashed(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
     seeds = rng.integers(PRIME, size=(reports, 4), dtype=np.uint32)
     seeds[0] = PRIME - 1
@@ -126,6 +135,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "histogram of flags and codes": ("histogram", _mixed_codes),
     "copy": ("copy", _copy),
     "one-hot": ("one_hot", _one_hot),
+    "shuffled sets": ("shuffled_sets", _shuffled_sets),
     "hashed": ("hashed", _hashed),
     "pack": ("pack", _pack),
     "mix": ("mix", _mix),

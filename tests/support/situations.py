@@ -47,7 +47,6 @@ PLANS = {
                 dn.Choice("three", values(8)),
                 dn.Choice("all but one", values(4)),
                 dn.Flag("flag"),
-                dn.Choice("many", values(41)),
             ]
         ),
         {
@@ -56,8 +55,10 @@ PLANS = {
             "three": dn.SubsetSelection(epsilon=0.5, size=3),
             "all but one": dn.SubsetSelection(epsilon=1.0, size=3),
             "flag": dn.RandomizedResponse(epsilon=0.5),
-            "many": dn.SubsetSelection(epsilon=1.0),
         },
+    ),
+    "subsets of 41 values": dn.Plan(
+        dn.Schema([dn.Choice("many", values(41))]), {"many": dn.SubsetSelection(epsilon=1.0)}
     ),
     "odd names": dn.Plan(
         dn.Schema([dn.Choice('größe "🎈" \\', ["<script>", "Ünïcode", "日本"]), dn.Flags("été", ["a/b", "c\\d"])]),

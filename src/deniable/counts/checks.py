@@ -17,6 +17,17 @@ def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
     return _checked(given, tuple(1 + plan[name].columns for name in names), called(names))
 
 
+def checked_total(n: Any, asked: int) -> int:
+    """How many respondents there are: those counted, if nothing else is said, and never fewer."""
+    if n is None:
+        return asked
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not asked <= n <= MOST:
+        raise CountError(
+            f"n must be a whole number of respondents, at least the {asked} that were counted; found {n!r}"
+        )
+    return int(n)
+
+
 def checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
     """How many reports show each combination of patterns, checked."""
     what = f"the patterns of {called(names)}"

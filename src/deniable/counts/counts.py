@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.checks import checked_moments, checked_names, checked_patterns, checked_table
+from deniable.counts.checks import checked_moments, checked_names, checked_patterns, checked_table, checked_total
 from deniable.counts.layout import MOST, Array, Names, called, columns, frozen, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
@@ -32,7 +32,8 @@ from deniable.survey.plan import Plan
 class Counts:
     """Counts of one plan. They add: count parts anywhere, then sum.
 
-    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names.
+    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names. `n` is how many
+    respondents there are, if not all of them were asked what is counted.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Counts:
     """
 
     plan: Plan
+    n: int  # respondents, of whom some may not have been asked what is counted
     tables: Mapping[Names, Array]  # names in the schema's order
     moments: Array | None  # of all pairs or triples, if they were counted
     patterns: Mapping[Names, Array]  # of those tables of which they say more
@@ -54,6 +56,7 @@ class Counts:
         plan: Plan,
         tables: Mapping[Any, npt.ArrayLike] | None = None,
         *,
+        n: int | None = None,
         moments: npt.ArrayLike | None = None,
         patterns: Mapping[Any, npt.ArrayLike] | None = None,
     ) -> None:
@@ -75,10 +78,10 @@ class Counts:
         self.__dict__.update(
             plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole)
         )
-        self._check_agreement()
+        self.__dict__["n"] = checked_total(n, self._check_agreement())
 
-    def _check_agreement(self) -> None:
-        """All tables must count the same reports: their total, and what they say of each single feature, agree."""
+    def _check_agreement(self) -> int:
+        """All tables must count the same reports, how many they are: totals, and margins of each feature, agree."""
         totals = {called(names): int(array.flat[0]) for names, array in self.tables.items()}
         if self.moments is not None:
             totals[f"order {self.moments.ndim}"] = int(self.moments.flat[0])
@@ -91,12 +94,7 @@ class Counts:
                 first, other = known.setdefault(name, (names, margin))
                 if not np.array_equal(margin, other):
                     raise CountError(f"{called(first)} and {called(names)} do not agree in their margin of {name!r}")
-
-    @property
-    def n(self) -> int:
-        """How many reports were counted."""
-        array = self.moments if self.moments is not None else next(iter(self.tables.values()))
-        return int(array.flat[0])
+        return next(iter(totals.values()))
 
     def asked(self, *names: str) -> int:
         """How many of the respondents were asked all of these features.
@@ -158,19 +156,20 @@ class Counts:
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
         both = self.patterns.keys() & other.patterns.keys()
         patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
-        return Counts(self.plan, tables, moments=moments, patterns=patterns)
+        return Counts(self.plan, tables, n=self.n + other.n, moments=moments, patterns=patterns)
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as what it was made of, which is checked again."""
-        return _remade, (self.plan, dict(self.tables), self.moments, dict(self.patterns))
+        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns))
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Counts)
             and self.plan == other.plan
+            and self.n == other.n
             and _same(self.tables, other.tables)
             and _same(self.patterns, other.patterns)
             and (self.moments is None) == (other.moments is None)
@@ -201,6 +200,8 @@ class Counts:
                 arrays |= {f"patterns {place}": shown, f"shown {place}": line[shown]}
         if self.moments is not None:
             arrays["moments"] = self.moments
+        if self.n > self._check_agreement():
+            arrays["n"] = np.array(self.n)  # without it, all were asked, as in files of version 0.1.0
         with replacing(path) as temporary, temporary.open("wb") as file:
             np.savez(file, **arrays)
 
@@ -218,8 +219,8 @@ class Counts:
                     for at in places
                     if f"patterns {at}" in arrays
                 }
-                moments = arrays.get("moments")
-            return cls(plan, tables, moments=moments, patterns=patterns)
+                moments, n = arrays.get("moments"), int(arrays["n"]) if "n" in arrays else None
+            return cls(plan, tables, n=n, moments=moments, patterns=patterns)
         except OSError as error:
             raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
         except (CountError, PlanError, SchemaError) as error:
@@ -281,5 +282,7 @@ def _order(counts: Counts) -> int:
     return 0 if counts.moments is None else counts.moments.ndim
 
 
-def _remade(plan: Plan, tables: dict[Names, Array], moments: Array | None, patterns: dict[Names, Array]) -> Counts:
-    return Counts(plan, tables, moments=moments, patterns=patterns)
+def _remade(
+    plan: Plan, n: int, tables: dict[Names, Array], moments: Array | None, patterns: dict[Names, Array]
+) -> Counts:
+    return Counts(plan, tables, n=n, moments=moments, patterns=patterns)

@@ -22,7 +22,8 @@ from deniable.client import COEFFICIENTS, PRIME
 from deniable.kernels.compiled_shares import WORD, bends, declare, grow, leap, mix
 
 __all__ = [
-    "bends", "copy", "grow", "hashed", "histogram", "leap", "mix", "one_hot", "pack", "pairs", "table", "triples",
+    "bends", "copy", "grow", "hashed", "histogram", "leap", "mix", "one_hot", "pack", "pairs",
+    "shuffled_sets", "table", "triples",
 ]  # fmt: skip
 
 TILE = 512  # Words of each plane that are counted at a time: 4 KiB, so that all planes of a tile stay in the cache.
@@ -346,6 +347,27 @@ def hashed(seeds, shown, buckets, out):
                 for i in range(64):
                     added = np.uint32(steps[k, i] + steps[k + 1, i])
                     steps[k, i] = min(added, np.uint32(added - prime))
+
+
+@njit(nogil=True, cache=True)
+def shuffled_sets(codes, coin, steps, out):
+    """Sets of values as packed bits, a row for each value: the code if its coin says so, and others by a shuffle."""
+    out[:] = 0
+    size, values = steps.shape[0], out.shape[0]
+    others = np.empty(values - 1, np.int16)
+    for i in range(len(codes)):
+        for v in range(values - 1):
+            others[v] = v
+        bit = np.uint8(1 << (i & 7))
+        for place in range(size):
+            at = place + steps[place, i]
+            chosen = others[at]
+            others[at] = others[place]
+            if chosen >= codes[i]:
+                chosen += 1  # all values but the code
+            if place == size - 1 and coin[i]:
+                chosen = codes[i]
+            out[chosen, i >> 3] |= bit
 
 
 @njit(nogil=True, cache=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.client import COEFFICIENTS, PRIME, SCALE
+from deniable.kernels import tools_for
 from deniable.kernels.hashing import Seeds
 
 Draws = Callable[[int], npt.NDArray[np.uint16]]  # A source of randomness: n -> n random numbers of 16 bits.
@@ -18,6 +19,8 @@ Codes = npt.NDArray[np.signedinteger[Any]]  # Answers as integers of any width: 
 Planes = npt.NDArray[np.uint8]  # A row of packed bits for each column, the first record lowest.
 
 BLOCK = 1 << 16  # Records that are randomized at a time, so that they stay in the cache; a multiple of 8.
+SET_NUMBERS = 1 << 22  # Numbers that shuffling the values of a block of sets takes at most.
+SET_SECONDS = 1.5e-8  # Seconds that numpy takes for one step of the shuffle behind one set.
 
 
 def bit_planes(codes: Codes, columns: range, p: int, q: int, draws: Draws) -> Planes:
@@ -63,21 +66,15 @@ def subsets(codes: Codes, q: int, size: int, values: int, draws: Draws) -> Plane
     of all values but the code; one more of them is always drawn than a set with the code has room for.
     """
     planes = np.zeros((values, (len(codes) + 7) // 8), np.uint8)
-    for start in range(0, len(codes), BLOCK):
-        block = codes[start : start + BLOCK].astype(np.intp)
-        rows = np.arange(len(block))
+    tools = tools_for(SET_SECONDS * size * len(codes))
+    records = max(1 << 10, min(BLOCK, SET_NUMBERS // values & -8))
+    for start in range(0, len(codes), records):
+        block = codes[start : start + records]
         coin = draws(len(block)) < np.uint16(q)
-        others = np.tile(np.arange(values - 1, dtype=np.int16), (len(block), 1))
-        marked = np.zeros((len(block), values), bool)
-        marked[rows[coin], block[coin]] = True
+        steps = np.empty((size, len(block)), np.int16)
         for place in range(size):
-            at = place + _uniform(len(block), values - 1 - place, draws).astype(np.intp)
-            chosen = others[rows, at]
-            others[rows, at] = others[rows, place]
-            chosen = chosen + (chosen >= block)  # all values but the code
-            shown = ~coin if place == size - 1 else np.ones_like(coin)
-            marked[rows[shown], chosen[shown]] = True
-        planes[:, start // 8 : (start + len(block) + 7) // 8] = np.packbits(marked, axis=0, bitorder="little").T
+            steps[place] = _uniform(len(block), values - 1 - place, draws)
+        tools.shuffled_sets(block, coin, steps, planes[:, start // 8 : (start + len(block) + 7) // 8])
     return planes
 
 

@@ -84,6 +84,28 @@ def hashed(seeds: npt.NDArray[np.uint32], shown: npt.NDArray[np.uint16], buckets
         _fill(plane, bucket(seeds, np.full(len(seeds), v), buckets) == shown)
 
 
+def shuffled_sets(
+    codes: npt.NDArray[np.int16], coin: npt.NDArray[np.bool_], steps: npt.NDArray[np.int16], out: npt.NDArray[np.uint8]
+) -> None:
+    """Sets of values as packed bits, a row for each value: the code if its coin says so, and others by a shuffle.
+
+    `steps[k]` says which of the values left, all but the code, goes to place k of the shuffle (Fisher and Yates).
+    """
+    size, n = steps.shape
+    values, rows, block = len(out), np.arange(n), codes.astype(np.intp)
+    others = np.repeat(np.arange(values - 1, dtype=np.int16), n)  # those of one place of the shuffle stand together
+    marked = np.zeros(values * n, bool)
+    for place, step in enumerate(steps):
+        at = (place + step.astype(np.intp)) * n + rows
+        chosen = others[at].astype(np.intp)
+        others[at] = others[place * n : (place + 1) * n]
+        chosen += chosen >= block  # all values but the code
+        if place == size - 1:
+            chosen = np.where(coin, block, chosen)
+        marked[chosen * n + rows] = True
+    out[:] = np.packbits(marked.reshape(values, n), axis=1, bitorder="little")
+
+
 def pack(bits: Words, out: Words) -> None:
     """Pack a matrix of 0 and 1, a byte each and a row for each report, in words of 8 columns, into bit planes."""
     for column, plane in zip(bits.view(np.uint8).T, out, strict=True):

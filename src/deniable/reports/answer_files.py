@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import pyarrow as pa
-from pyarrow import csv
 
 from deniable.errors import AnswerError, listed
 from deniable.files import expanded
@@ -95,6 +94,8 @@ def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
 
 def _csv_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
     """Record batches of a CSV file, every answer as text."""
+    from pyarrow import csv
+
     ragged: list[Any] = []
 
     def refuse(row: Any) -> str:

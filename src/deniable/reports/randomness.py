@@ -8,7 +8,6 @@ import os
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from deniable.errors import DeniableError
 from deniable.kernels.perturb import Draws
@@ -18,6 +17,8 @@ SLACK = 15  # Bytes after the last, for which the cipher wants room: a block of 
 
 def secure() -> Draws:
     """Cryptographically secure draws, which nobody can predict or repeat."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
     stream = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor()
     zeros = memoryview(bytes(1 << 18))
 

@@ -54,6 +54,7 @@ class LocalHashing(KeepOrUniform):
 
     @cached_property
     def dependence(self) -> Dependence:
+        self._check_bound()
         return Dependence.independent(Fraction(1, self.buckets), self.shown.q)
 
     @property

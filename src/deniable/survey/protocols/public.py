@@ -28,7 +28,6 @@ class Public(Protocol):
     columns: int
     name = "public"
     protects = False
-    always_marked = 1
 
     def __init__(self) -> None:
         self.__dict__.update(columns=0)
@@ -36,6 +35,10 @@ class Public(Protocol):
     @cached_property
     def dependence(self) -> Dependence:
         return Dependence.exclusive(Fraction(0), Fraction(1))
+
+    @property
+    def always_marked(self) -> int | None:
+        return None if self.columns == 1 else 1
 
     @property
     def form(self) -> Form:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import comb
 from typing import Self
 
 import numpy as np
@@ -62,7 +61,7 @@ class SubsetSelection(AskedFor):
 
     def background(self, bits: npt.NDArray[np.bool_]) -> Array:
         """Every set of this size is as likely, but for the odds of its values; nothing else can be shown."""
-        return np.asarray((bits.sum(axis=-1) == self.size) / comb(self.columns, self.size), np.float64)
+        return np.asarray(bits.sum(axis=-1) == self.size, np.float64)
 
     @property
     def integers(self) -> dict[str, int]:
@@ -90,6 +89,6 @@ class SubsetSelection(AskedFor):
 
 def best_size(epsilon: float, m: int) -> int:
     """The size of the set, below m, with the least total variance: (m-1) (k E + m - k)^2 / (k (m-k) (E-1)^2)."""
-    odds = math.exp(min(epsilon, 700.0))
+    odds = math.exp(epsilon)
     k = np.arange(1, m)
     return int(k[np.argmin((k * odds + m - k) ** 2 / (k * (m - k)))])
