@@ -62,8 +62,9 @@ PLAN_RULES = {
         "a set by chance alone",
     ),
     "p is below q": ("p is q", "swapped"),
-    "randomized response is for flags; GRR, unary encoding and local hashing are for choices": (
+    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices": (
         "flag by GRR",
+        "flag by sets",
         "choice by RR",
     ),
     "epsilon follows from the probabilities": (

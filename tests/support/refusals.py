@@ -48,6 +48,10 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "buckets missing": (lambda d: protocol_of(d, 3).pop("buckets"), "local hashing has keep, buckets"),
     "one number more": (lambda d: protocol_of(d, 4).update(p=1), "public has no numbers"),
     "unknown protocol": (lambda d: protocol_of(d, 0).update(name="RAPPOR"), "unknown protocol 'RAPPOR'"),
+    "flag by sets": (
+        lambda d: d["features"][0].update(protocol={"name": "subset selection", "q": 40000, "size": 1}),
+        "subset selection cannot randomize it",
+    ),
     "flag by GRR": (lambda d: d["features"][0].update(protocol={"name": "GRR", "keep": 5}), "GRR cannot randomize it"),
     "choice by RR": (
         lambda d: protocol_of(d, 6).update(name="randomized response"),

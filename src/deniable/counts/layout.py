@@ -17,8 +17,7 @@ MOST_OF_ONE = 1 << 12  # A feature's patterns are kept if they are no more than 
 
 def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
     """How many patterns each feature can show; None if that is too many to count them."""
-    protocols = [plan[name] for name in names]
-    shape = [1 << one.columns if one.several else max(2, one.columns) for one in protocols]
+    shape = [plan[name].pattern_count for name in names]
     return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
 
 

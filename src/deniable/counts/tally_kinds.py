@@ -192,10 +192,7 @@ class PatternTable(TallyKind):
     @cached_property
     def sizes(self) -> list[int]:
         """How many patterns each feature has, choices first."""
-        return [
-            *(self.plan[name].columns for name in self.choices),
-            *(1 << self.plan[name].columns for name in self.others),
-        ]
+        return [self.plan[name].pattern_count for name in (*self.choices, *self.others)]
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,8 +2,8 @@
 
 `tools_for` gives `plain` or `compiled`, modules with the same functions and the same results. Loading numba and the
 compiled functions takes half a second, and compiling them, once for a machine, some seconds more. So small jobs do
-without: compiled code is loaded when a job, together with all that numpy has done in this process so far, would take
-numpy as long as loading does. From then on it is used for all but the smallest jobs.
+without: compiled code is loaded when a job, together with what numpy has done in this process so far, would take numpy
+as long as loading does. Jobs of a few milliseconds are left to numpy, and do not count.
 """
 
 import os

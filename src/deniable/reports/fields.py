@@ -88,7 +88,10 @@ class Field(ABC):
 
 @dataclass(frozen=True)
 class BitField(Field):
-    """A bit for each evidence column; `always_marked` of them are 1 in every report, if that is a number."""
+    """The field of a feature that shows a bit for each evidence column.
+
+    `always_marked` of them are 1 in every report, if that is a number.
+    """
 
     always_marked: int | None
 
@@ -125,7 +128,7 @@ class BitField(Field):
 
 
 class ValueField(Field):
-    """One of its values."""
+    """The field of a feature that shows one of its values."""
 
     def arrays(self, shown: Any, reports: int) -> list[Any]:  # noqa: ARG002 - one contract
         return [self.columns[0].to_arrow(shown)]
@@ -142,7 +145,7 @@ class ValueField(Field):
 
 
 class HashField(Field):
-    """The seed of a hash, and a bucket: it supports every value that the hash sends there."""
+    """The field of a feature that shows the seed of a hash and a bucket, for every value that the hash sends there."""
 
     columns: tuple[SeedColumn, BucketColumn]
 

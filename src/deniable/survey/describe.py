@@ -3,7 +3,7 @@
 import math
 
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Feature, Flag
+from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, aligned, paint
 
 # HEAD names the columns of the table of protocols; "sent if true" is the probability that an answer's evidence is sent
@@ -42,7 +42,7 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
 def short_name(feature: Feature) -> str:
     """The name of a feature without that of the question it belongs to: "tea" for "drinks: tea"."""
     question = feature.question if isinstance(feature, Flag) else None
-    return feature.name if question is None else feature.name[len(question) + 2 :]
+    return feature.name if question is None else feature.name[len(question) + len(SEPARATOR) :]
 
 
 def answer_in_words(feature: Feature, answer: str | bool) -> str:

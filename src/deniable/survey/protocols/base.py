@@ -173,6 +173,11 @@ class Protocol(ABC):
         return self.columns > 1 and self.form is not Form.VALUE
 
     @property
+    def pattern_count(self) -> int:
+        """How many patterns of evidence `patterns` lists."""
+        return 1 << self.columns if self.several else max(2, self.columns)
+
+    @property
     def patterns(self) -> npt.NDArray[np.int64]:
         """What evidence a report can show: one value, or each bit set or not, the first changing last."""
         self._check_bound()

@@ -173,7 +173,7 @@ def _terms(of: Dependence, order: int) -> tuple[Term, ...]:
 
 @cache
 def partitions(total: int, most: int | None = None) -> tuple[Parts, ...]:
-    """Whole numbers above zero, none rising, with this sum: (2, 1, 1) is one of 4."""
+    """Integer partitions: whole numbers above zero, none rising, with this sum; (2, 1, 1) is one of 4."""
     if total == 0:
         return ((),)
     largest = min(total, total if most is None else most)
@@ -182,6 +182,6 @@ def partitions(total: int, most: int | None = None) -> tuple[Parts, ...]:
 
 @cache
 def groupings(parts: Parts) -> int:
-    """In how many ways so many things fall into groups of these sizes."""
+    """The number of set partitions into groups of these sizes."""
     ways = factorial(sum(parts)) // prod(factorial(size) for size in parts)
     return ways // prod(factorial(parts.count(size)) for size in set(parts))
