@@ -76,7 +76,9 @@ class Estimate:
     @cached_property
     def mean(self) -> Array:
         """Estimated numbers of respondents; index 0 of an axis means that the feature is not looked at."""
-        return total([group.truth for group in self.groups]) if self.fitted is None else self.fitted
+        mean = (total([group.truth for group in self.groups]) if self.fitted is None else self.fitted).view()
+        mean.setflags(write=False)  # it is the groups' own
+        return mean
 
     @cached_property
     def variance(self) -> Array:
@@ -261,8 +263,7 @@ def estimate(counts: Counts, names: str | Sequence[str], *, method: str = "consi
     method
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
         with their margins; "unbiased" is the plain estimate. Both are unbiased. "feasible" is a proper table, nothing
-        negative and with the right sum, with the uncertainty of "consistent"; it uses whole patterns if counts hold
-        them.
+        negative and with the right sum, with the uncertainty of "consistent"; it uses whole patterns that were kept.
 
     Returns
     -------

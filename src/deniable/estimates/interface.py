@@ -7,6 +7,7 @@ column 1, ..., column m) per feature, and are in respondents of `n`. Weights of 
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from functools import reduce
 from typing import Any, Protocol
 
 import numpy as np
@@ -135,8 +136,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 def total(parts: Sequence[Array]) -> Array:
-    """The sum of arrays, one per group of respondents."""
-    return np.asarray(sum(parts))
+    """The sum of arrays, one per group of respondents; of one group, its own array, not to be written to."""
+    return np.asarray(reduce(np.add, parts))
 
 
 def linear_groups(est: Table) -> tuple[Respondents, ...]:
