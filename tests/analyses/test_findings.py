@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.analyses import pair_findings, share_findings
 from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind
-from deniable.analyses.pair_findings import Association, direction, surest_features
+from deniable.analyses.pair_findings import RankedPair, direction, surest_features
 from deniable.analyses.share_findings import Share, groups, highest_and_lowest, most_common
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
@@ -138,7 +138,7 @@ def test_the_most_common_answer_needs_all_intervals_and_one_apart() -> None:
 
 
 def test_the_surest_features_come_in_the_order_of_their_pairs() -> None:
-    pairs = [Association(*names, "any", 0.5, 0.4, 0.6, 0.0, 0.0) for names in (("a", "b"), ("c", "a"), ("d", "e"))]
+    pairs = [RankedPair(*names, "any", 0.5, 0.4, 0.6, 0.0, 0.0) for names in (("a", "b"), ("c", "a"), ("d", "e"))]
     assert surest_features(pairs, 9) == ("a", "b", "c", "d", "e")
     assert surest_features(pairs, 3) == ("a", "b", "c")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.analyses.pair_findings import Association
+from deniable.analyses.pair_findings import RankedPair
 from deniable.page import page
 from deniable.page.pairs import ranked_chart
 from tests.support.pages import Element, figure_of, read, rows_of, survey
@@ -102,7 +102,7 @@ def test_a_heat_map_is_as_deep_as_the_pair_is_strong(root: Element, counts: dn.C
 
 def test_a_pair_is_sure_by_the_rate_of_false_discoveries() -> None:
     """One in twenty of very many pairs has p below 0.05 by chance alone."""
-    pair = Association("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
+    pair = RankedPair("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
     assert pair.enough
     assert not pair.sure
     assert replace(pair, fdr=0.04).sure

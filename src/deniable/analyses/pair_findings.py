@@ -34,7 +34,7 @@ COLUMNS = frozenset({"proportion", "stderr", "low", "high"})
 
 
 @dataclass(frozen=True)
-class Association:
+class RankedPair:
     """How strongly two features go together, with its confidence interval and its test: a row of `associations`."""
 
     first: str
@@ -70,13 +70,13 @@ class Pairs:
     which no sample size was worked out.
     """
 
-    tested: tuple[Association, ...]
+    tested: tuple[RankedPair, ...]
     wide: tuple[str, ...]
     unanswered: tuple[Unanswered, ...]
     untried: int
 
     @property
-    def sure(self) -> tuple[Association, ...]:
+    def sure(self) -> tuple[RankedPair, ...]:
         """The pairs that are said to go together."""
         return tuple(pair for pair in self.tested if pair.sure)
 
@@ -104,7 +104,7 @@ def tested_pairs(counts: Counts, level: float) -> Pairs:
     narrow = _without(counts, wide)
     if narrow is None:
         return Pairs((), wide, (), 0)
-    tested = tuple(Association(**row) for row in associations(narrow, level=level).to_pylist())
+    tested = tuple(RankedPair(**row) for row in associations(narrow, level=level).to_pylist())
     missing = [pair for pair in tested if not pair.enough]
     needed = for_pairs(narrow, [pair.names for pair in missing[:TRIED]])
     unanswered = tuple(Unanswered(Kind.PAIR, pair.names, 1, 1, needed[pair.names]) for pair in missing[:TRIED])
@@ -121,12 +121,12 @@ def _without(counts: Counts, wide: Sequence[str]) -> Counts | None:
     return Counts(counts.plan, {pair: counts.array(*pair) for pair in combinations(names, 2)})
 
 
-def surest_features(pairs: Sequence[Association], most: int) -> tuple[str, ...]:
+def surest_features(pairs: Sequence[RankedPair], most: int) -> tuple[str, ...]:
     """The features of the surest pairs, at most so many."""
     return tuple(dict.fromkeys(name for pair in pairs for name in pair.names))[:most]
 
 
-def conditionals(counts: Counts, pairs: Sequence[Association], level: float) -> list[Conditional]:
+def conditionals(counts: Counts, pairs: Sequence[RankedPair], level: float) -> list[Conditional]:
     """The conditional shares of the surest pairs, of those whose shares are not too many."""
     sure = (direction(counts.plan, pair) for pair in pairs if pair.sure and not COLUMNS & set(pair.names))
     short = ((given, what) for given, what in sure if _rows(given, what) <= CONDITIONAL_ROWS)
@@ -138,7 +138,7 @@ def _rows(given: Feature, what: Feature) -> int:
     return given.levels * (1 if isinstance(what, Flag) else what.levels)
 
 
-def direction(plan: Plan, pair: Association) -> tuple[Feature, Feature]:
+def direction(plan: Plan, pair: RankedPair) -> tuple[Feature, Feature]:
     """The feature that is conditioned on, and the one asked about.
 
     A public feature is conditioned on, as everybody knows it; of two that are alike in this, a flag is asked about.

@@ -89,7 +89,7 @@ class Respondents(Protocol):
         """Whether a variance, evaluated at the estimate, may be zero only because reports happen to be alike."""
 
 
-class Table(Protocol):
+class AnyEstimate(Protocol):
     """What results need to know of a whole estimate, which is a sum over groups of respondents."""
 
     @property
@@ -116,7 +116,7 @@ class Table(Protocol):
     def mean(self) -> Array:
         """The estimated numbers of respondents: of the proper table, or else of the groups."""
 
-    def project(self, *names: str) -> "Table":
+    def project(self, *names: str) -> "AnyEstimate":
         """The estimate of fewer features, in this order."""
 
 
@@ -140,7 +140,7 @@ def total(parts: Sequence[Array]) -> Array:
     return np.asarray(reduce(np.add, parts))
 
 
-def linear_groups(est: Table) -> tuple[Respondents, ...]:
+def linear_groups(est: AnyEstimate) -> tuple[Respondents, ...]:
     """The linear estimates behind an estimate.
 
     On the boundary of the simplex maximum likelihood is not normal, so joint results are asked of the linear estimate.

@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
-from deniable.estimates.interface import Respondents, Table, total
+from deniable.estimates.interface import AnyEstimate, Respondents, total
 from deniable.estimates.ratios_of_shares import of_features
 from deniable.estimates.respondent_group import judge, product_form, testable
 from deniable.inference.about_whom import Subject
@@ -24,7 +24,7 @@ from deniable.inference.tensors import along, sandwich
 from deniable.inference.trust import SLACK, Bools
 
 
-def association(est: Table, first: str, second: str) -> Association:
+def association(est: AnyEstimate, first: str, second: str) -> Association:
     """The strength of association of two features: Cramer's V and mutual information, corrected for their bias.
 
     Parameters
@@ -67,7 +67,7 @@ def association(est: Table, first: str, second: str) -> Association:
     return Association(*results)
 
 
-def independence(est: Table, first: str, second: str) -> Independence:
+def independence(est: AnyEstimate, first: str, second: str) -> Independence:
     """Wald's test of whether two features are independent in the population, whomever the estimate is about.
 
     Parameters

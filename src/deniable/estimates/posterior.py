@@ -19,7 +19,7 @@ import pyarrow as pa
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers, names_of
 from deniable.estimates.feasible import ProperTable
-from deniable.estimates.interface import Table
+from deniable.estimates.interface import AnyEstimate
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
@@ -41,7 +41,7 @@ REACH = 12.0
 CONVERGED = 1.05
 
 
-class ProperEstimate(Table, Protocol):
+class ProperEstimate(AnyEstimate, Protocol):
     """What draws need to know of an estimate."""
 
     @property

@@ -1,6 +1,6 @@
 """Ratios of shares in a table: conditional proportions, their differences and ratios, odds ratios and correlations.
 
-They are methods of `Estimate`. Each function takes the estimate first, through the interface `Table`. `ratio_of`
+They are methods of `Estimate`. Each function takes the estimate first, through the interface `AnyEstimate`. `ratio_of`
 answers such a question for one table, or for many tables of the same features at once.
 """
 
@@ -26,7 +26,7 @@ from deniable.estimates.answers_as_weights import (
     two_indicators,
     two_shares,
 )
-from deniable.estimates.interface import Respondents, Table, linear_groups, total
+from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
@@ -49,7 +49,7 @@ Groups = tuple[Respondents, ...]
 Vectors = Sequence[Array]  # weights that are a product over features, one vector each
 
 
-def conditional(est: Table, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
     Parameters
@@ -100,7 +100,7 @@ def conditional(est: Table, what: str, *, given: str | Sequence[str], level: flo
     return tidy(est.features, {"proportion": shares, "stderr": found.stderr, "low": low, "high": high})
 
 
-def _with_given(est: Table, groups: Groups) -> list[Array]:
+def _with_given(est: AnyEstimate, groups: Groups) -> list[Array]:
     """The covariance of each cell with its margin over all features but the last, in C order of the cells."""
     covariances = []
     for answers in product(*(feature.answers for feature in est.features)):
@@ -111,7 +111,7 @@ def _with_given(est: Table, groups: Groups) -> list[Array]:
     return covariances
 
 
-def difference(est: Table, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
+def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
     """The difference of two conditional proportions: a share among those with one answer, less that with another.
 
     Parameters
@@ -136,7 +136,7 @@ def difference(est: Table, what: Indicator, *, between: Sequence[Any]) -> JointA
     return _asked(est, DIFFERENCE, two_shares(est.features, what, between), -1, 1)
 
 
-def ratio(est: Table, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
+def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
     """The ratio of two conditional proportions (a relative risk), with its interval by Fieller.
 
     Parameters
@@ -161,7 +161,7 @@ def ratio(est: Table, what: Indicator, *, between: Sequence[Any]) -> JointAnswer
     return _asked(est, RATIO, two_shares(est.features, what, between), 0, inf)
 
 
-def odds_ratio(est: Table, first: Indicator, second: Indicator) -> JointAnswer:
+def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
     """The odds ratio of two indicators, with its interval by Fieller.
 
     Parameters
@@ -186,7 +186,7 @@ def odds_ratio(est: Table, first: Indicator, second: Indicator) -> JointAnswer:
     return _asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs], 0, inf)
 
 
-def correlation(est: Table, first: Indicator, second: Indicator) -> JointAnswer:
+def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
     """The correlation coefficient (phi) of two indicators, with its interval by Fieller.
 
     Parameters
@@ -215,7 +215,7 @@ def correlation_pieces(first: Indicated, second: Indicated) -> list[dict[str, Ar
     return [{a: is_a}, {a: no_a}, {b: is_b}, {b: no_b}, {a: is_a, b: is_b}]
 
 
-def of_features(est: Table, asker: str, *names: Any) -> tuple[Table, Groups]:
+def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate, Groups]:
     """The estimate of the features that a question takes, and the linear estimates behind it."""
     places_of(est.features, names, f"{asker} takes different features of this estimate,")
     projected = est.project(*names)
@@ -223,7 +223,7 @@ def of_features(est: Table, asker: str, *names: Any) -> tuple[Table, Groups]:
 
 
 def _asked(
-    est: Table, question: Question, products: Sequence[Mapping[str, Array]], least: float, most: float
+    est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]], least: float, most: float
 ) -> JointAnswer:
     """The result of a question about a few shares, whose weights are products over features."""
     est = est.project(*dict.fromkeys(name for one in products for name in one))

@@ -1,6 +1,6 @@
 """Weighted sums of an estimate's entries, with their covariance and intervals: methods of `Estimate`.
 
-Each function takes the estimate first, through the interface `Table`.
+Each function takes the estimate first, through the interface `AnyEstimate`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
-from deniable.estimates.interface import Table, linear_groups, total
+from deniable.estimates.interface import AnyEstimate, linear_groups, total
 from deniable.estimates.respondent_group import judge
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
@@ -28,10 +28,10 @@ Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
 
 @overload
-def covariance(est: Table) -> Array: ...
+def covariance(est: AnyEstimate) -> Array: ...
 @overload
-def covariance(est: Table, left: Answers, right: Answers) -> float: ...
-def covariance(est: Table, left: Answers | None = None, right: Answers | None = None) -> Array | float:
+def covariance(est: AnyEstimate, left: Answers, right: Answers) -> float: ...
+def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | None = None) -> Array | float:
     """The covariance matrix of all entries of `mean`, or the covariance of two cells, in respondents.
 
     Parameters
@@ -66,12 +66,12 @@ def covariance(est: Table, left: Answers | None = None, right: Answers | None = 
     return total([group.dense(est.subject) for group in est.groups])
 
 
-def covariance_of(est: Table, left: Sequence[Array], right: Sequence[Array]) -> float:
+def covariance_of(est: AnyEstimate, left: Sequence[Array], right: Sequence[Array]) -> float:
     """The covariance of two weighted sums of entries whose weights are products, one vector per feature."""
     return float(total([group.covariance(left, right, est.subject) for group in est.groups]))
 
 
-def cell(est: Table, answers: Answers | None = None, /, **more: str | bool) -> Answer:
+def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: str | bool) -> Answer:
     """The proportion of respondents with some answers, with its confidence interval.
 
     Parameters
@@ -98,7 +98,7 @@ def cell(est: Table, answers: Answers | None = None, /, **more: str | bool) -> A
     return _product_sum(est, weights, float(contract(est.mean, weights)), exact, bounded=est.fitted is not None)
 
 
-def linear(est: Table, weights: npt.ArrayLike) -> Answer:
+def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     """A linear combination of entries of `mean`, with its confidence interval.
 
     Parameters
@@ -139,7 +139,7 @@ def linear(est: Table, weights: npt.ArrayLike) -> Answer:
     return Answer(count, est.n, found, enough, None, bounded, sampling, subject)
 
 
-def table(est: Table, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
+def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
     """All proportions of the table with their confidence intervals, as tidy rows.
 
     Parameters
@@ -187,7 +187,7 @@ def table(est: Table, *, level: float = 0.95, simultaneous: bool = False) -> "pa
 
 
 def _product_sum(
-    est: Table, vectors: Sequence[Array], count: float, exact: OneColumn | None, *, bounded: bool
+    est: AnyEstimate, vectors: Sequence[Array], count: float, exact: OneColumn | None, *, bounded: bool
 ) -> Answer:
     """A weighted sum whose weights are a product over features, judged as a cell is."""
     found, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
@@ -196,6 +196,6 @@ def _product_sum(
     return Answer(count, est.n, found.at(0), enough, exact, bounded, sampling, est.subject)
 
 
-def _exact(est: Table, weights: Sequence[Array]) -> OneColumn | None:
+def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:
     """The exact distribution of a proportion, if there is one: that of one group of respondents."""
     return est.groups[0].exact(weights, est.subject) if len(est.groups) == 1 else None

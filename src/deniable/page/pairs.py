@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from deniable.analyses.pair_findings import SURE, Association, Conditional, surest_features
+from deniable.analyses.pair_findings import SURE, Conditional, RankedPair, surest_features
 from deniable.charts import association_map, interval_chart
 from deniable.charts.interval_chart import Row
 from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, numbers_of, percent, row_of
@@ -18,7 +18,7 @@ RANKED = 15
 SQUARE = 30
 
 
-def ranked_chart(pairs: Sequence[Association]) -> Chart | None:
+def ranked_chart(pairs: Sequence[RankedPair]) -> Chart | None:
     """The chart of the surest associations, of those with enough reports; None if there are none."""
     known = [pair for pair in pairs if pair.enough]
     if not known:
@@ -41,7 +41,7 @@ def ranked_chart(pairs: Sequence[Association]) -> Chart | None:
     return Chart("ranked", heading, caption, svg, _pair_table(heading, top))
 
 
-def _ranked_caption(known: Sequence[Association], shown: int) -> str:
+def _ranked_caption(known: Sequence[RankedPair], shown: int) -> str:
     sure = sum(pair.sure for pair in known)
     caption = "None of these pairs can be told from chance."
     if sure:
@@ -54,7 +54,7 @@ def _ranked_caption(known: Sequence[Association], shown: int) -> str:
     return caption
 
 
-def square_chart(schema: Schema, pairs: Sequence[Association]) -> Chart | None:
+def square_chart(schema: Schema, pairs: Sequence[RankedPair]) -> Chart | None:
     """The heat map of all pairs, or of those of the features that go together most surely; None of a single pair."""
     if len(pairs) < 2:
         return None
@@ -74,7 +74,7 @@ def square_chart(schema: Schema, pairs: Sequence[Association]) -> Chart | None:
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
 
 
-def _square_caption(shown: Sequence[Association]) -> str:
+def _square_caption(shown: Sequence[RankedPair]) -> str:
     caption = (
         "The deeper the colour, the more strongly two questions go together; pale where that may be chance. Columns "
         "have the numbers of the rows."
@@ -83,14 +83,14 @@ def _square_caption(shown: Sequence[Association]) -> str:
     return caption + (" Orange: a yes to one goes with a no to the other." if negative else "")
 
 
-def _depth(pair: Association) -> float | None:
+def _depth(pair: RankedPair) -> float | None:
     """The effect that a heat map shows: none if it may be chance, None if there are not enough reports."""
     if not pair.enough:
         return None
     return pair.effect if pair.sure else 0.0
 
 
-def _pair_table(caption: str, pairs: Sequence[Association]) -> Table:
+def _pair_table(caption: str, pairs: Sequence[RankedPair]) -> Table:
     rows = []
     for pair in pairs:
         numbers: tuple[Cell, ...] = (NOT_ENOUGH, "", "", "")
@@ -148,12 +148,12 @@ def pair_label(first: str, second: str) -> str:
     return f"{isolated(first)} × {isolated(second)}"
 
 
-def in_words(pair: Association) -> str:
+def in_words(pair: RankedPair) -> str:
     """A pair with its strength."""
     return f"{isolated(pair.first)} and {isolated(pair.second)}: {pair.measure} {_effect(pair)}"
 
 
-def _effect(pair: Association) -> str:
+def _effect(pair: RankedPair) -> str:
     return f"{_signed(pair.effect)} ({_signed(pair.low)} to {_signed(pair.high)})"
 
 
