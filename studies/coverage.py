@@ -19,7 +19,7 @@ import numpy as np
 
 from tests.support.many_surveys import LEVEL, SURVEYS, Coverage, Setting, coverage, respondents
 
-KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "mixed")
+KINDS = ("flags", "flags, q = 1/2", "GRR", "unary", "subsets", "mixed")
 ORDERS = (1, 2, 3, 4)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SIZES = (200, 1_000, 10_000, 100_000)

@@ -99,6 +99,9 @@ def test_different_estimates_are_not_equal() -> None:
     assert est != "consistent"
     assert est == dn.estimate(COUNTS, ["a", "b"])
     assert est != dn.estimate(COUNTS, ["b", "a"])
+    others = dn.count(simulated(OF, PLAN, 4000, np.random.default_rng(2)), SCHEMA.names)
+    for method in ("consistent", "unbiased", "feasible"):  # the same in all but the numbers
+        assert dn.estimate(others, ["a", "b"], method=method) != dn.estimate(COUNTS, ["a", "b"], method=method)
     with pytest.raises(TypeError, match="unhashable"):
         hash(est)
     assert same({"a": (np.array([1.0, np.nan]),)}, {"a": (np.array([1.0, np.nan]),)})

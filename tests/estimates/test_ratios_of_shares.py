@@ -300,6 +300,7 @@ CORNER = [
     Setting("flags, q = 1/2", 2, 2.0, 10_000, "population"),
     Setting("GRR", 2, 4.0, 10_000, "population"),
     Setting("unary", 2, 2.0, 10_000, "respondents"),
+    Setting("subsets", 2, 2.0, 10_000, "population"),
     Setting("mixed", 2, 1.0, 100_000, "population", "rare"),
 ]
 SLACK = 4 * sqrt(0.05 * 0.95 / BATCH)

@@ -35,6 +35,8 @@ CORNER = [
     Setting("flags", 2, 4.0, 1_000, "population"),
     Setting("GRR", 2, 2.0, 10_000, "respondents"),
     Setting("unary", 2, 1.0, 1_000, "population"),
+    Setting("subsets", 1, 1.0, 1_000, "respondents"),
+    Setting("subsets", 2, 1.0, 10_000, "population"),
     Setting("mixed", 3, 1.0, 10_000, "respondents"),
     Setting("flags, q = 1/2", 3, 1.0, 1_000, "population"),
     Setting("mixed", 4, 4.0, 100_000, "population"),

@@ -75,6 +75,9 @@ def plan_for(kind: str, order: int, epsilon: float) -> dn.Plan:
             ]
         case "GRR":
             features = [(dn.Choice(f"f{k}", four), dn.GRR(epsilon=epsilon)) for k in range(order)]
+        case "subsets":
+            sets = dn.SubsetSelection(epsilon=epsilon, size=2)
+            features = [(dn.Choice(f"f{k}", four), sets) for k in range(order)]
         case "unary":
             features = [(dn.Choice(f"f{k}", four[:3]), dn.UnaryEncoding.optimized(epsilon)) for k in range(order)]
         case _:

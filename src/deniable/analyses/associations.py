@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from deniable.counts.counts import Counts
 from deniable.counts.layout import columns
-from deniable.errors import CountError, EstimateError
+from deniable.errors import CountError, EstimateError, shown
 from deniable.estimates.pair_association import pair_table, tested
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
 from deniable.estimates.respondent_group import Group, testable
@@ -62,7 +62,7 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
     [{'first': 'smoker', 'second': 'age', 'measure': "Cramer's V"}]
     """
     if not isinstance(counts, Counts):
-        raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {counts!r}")
+        raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {shown(counts)}")
     level = checked_level(level)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")

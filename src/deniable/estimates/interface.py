@@ -12,11 +12,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.trust import Judged
+from deniable.kernels import physical_memory
 from deniable.survey.schema import Feature
 
 
@@ -138,6 +140,16 @@ def same(left: Any, right: Any) -> bool:
 def total(parts: Sequence[Array]) -> Array:
     """The sum of arrays, one per group of respondents; of one group, its own array, not to be written to."""
     return np.asarray(reduce(np.add, parts))
+
+
+def dense_covariance(groups: Sequence[Respondents], subject: Subject, entries: int) -> Array:
+    """The covariance matrix of all entries of a sum over groups; refused before it is made if memory cannot hold it."""
+    if 3 * 8 * entries**2 > physical_memory() // 2:
+        raise EstimateError(
+            f"the covariance of {entries:,} entries needs {3 * 8 * entries**2 / 1e9:,.1f} GB; "
+            "ask for its entries, covariance({...}, {...}), or for fewer features with project"
+        )
+    return total([group.dense(subject) for group in groups])
 
 
 def linear_groups(est: AnyEstimate) -> tuple[Respondents, ...]:

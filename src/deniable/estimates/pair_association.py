@@ -6,13 +6,13 @@ or for many pairs at once: if a group's truth has one more axis, every result ha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import inf, isfinite, nan, prod
 
 import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
-from deniable.estimates.interface import AnyEstimate, Respondents, total
+from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
 from deniable.estimates.ratios_of_shares import of_features
 from deniable.estimates.respondent_group import judge, product_form, testable
 from deniable.inference.about_whom import Subject
@@ -29,8 +29,6 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     first, second
         The names of two features.
 
@@ -72,8 +70,6 @@ def independence(est: AnyEstimate, first: str, second: str) -> Independence:
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     first, second
         The names of two features.
 
@@ -132,7 +128,7 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     """The table of two features, given the weights of their answers; of many pairs, if the truth has one more axis."""
     n = sum(group.n for group in groups)
     shares = total([along(group.truth, rows) for group in groups]) / n
-    covariance = sandwich(rows, total([group.dense(subject) for group in groups])) / n**2
+    covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
     return PairTable(shares, covariance, np.asarray(judge(groups, rows, subject)[1].all(axis=(-2, -1))))
 
 

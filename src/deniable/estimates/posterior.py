@@ -104,8 +104,6 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     draws
         How many tables to draw, at least 100.
     rng
@@ -144,8 +142,6 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) 
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     n
         How many records to draw.
     rng

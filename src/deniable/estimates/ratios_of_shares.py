@@ -7,7 +7,7 @@ answers such a question for one table, or for many tables of the same features a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -42,11 +42,13 @@ from deniable.inference.ratios import (
     without_rounding,
 )
 from deniable.inference.results import JointAnswer, effective_n
-from deniable.inference.tensors import along, contract
+from deniable.inference.tensors import along, contract, flat
 from deniable.inference.trust import SLACK, Bools
 
 Groups = tuple[Respondents, ...]
 Vectors = Sequence[Array]  # weights that are a product over features, one vector each
+
+FEW_ENTRIES = 64  # Up to so many entries of a table, their whole covariance matrix is made faster than a few parts.
 
 
 def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
@@ -54,8 +56,6 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     what
         The feature whose answers' shares are asked for.
     given
@@ -116,8 +116,6 @@ def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> 
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     what
         A flag's name, or a choice's answer such as `("age", "65+")`.
     between
@@ -141,8 +139,6 @@ def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> Joint
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     what
         A flag's name, or a choice's answer such as `("age", "65+")`.
     between
@@ -166,8 +162,6 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     first, second
         Flags' names, or choices' answers such as `("age", "65+")`, of two different features.
 
@@ -191,8 +185,6 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     first, second
         Flags' names, or choices' answers such as `("age", "65+")`, of two different features.
 
@@ -257,8 +249,7 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     """
     n = sum(group.n for group in groups)
     shares = total([np.stack([contract(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
-    covariance = matrix(pieces, lambda w, v: total([group.covariance(w, v, subject) for group in groups])) / n**2
-    covariance = without_rounding(covariance, SLACK / n)
+    covariance = without_rounding(_covariance(groups, pieces, subject) / n**2, SLACK / n)
     columns = [np.unique(vectors, axis=0, return_inverse=True) for vectors in zip(*pieces, strict=True)]
     _, judged = judge(groups, [rows for rows, _ in columns], subject)
     at: tuple[Any, ...] = (..., *(places.reshape(-1) for _, places in columns))
@@ -266,6 +257,14 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     distribution = question.distribution(shares, covariance)
     enough = trusted & question.divisors_positive(shares, covariance) & np.isfinite(distribution.stderr)
     return Ratio(shares, covariance, distribution, np.asarray(enough))
+
+
+def _covariance(groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Array:
+    """The covariance matrix of a few weighted sums: from that of all entries, if these are few, or two by two."""
+    if prod(len(vector) for vector in pieces[0]) <= FEW_ENTRIES:
+        weights = np.array([flat(one) for one in pieces])
+        return np.asarray(weights @ total([group.dense(subject) for group in groups]) @ weights.T)
+    return matrix(pieces, lambda w, v: total([group.covariance(w, v, subject) for group in groups]))
 
 
 def matrix(pieces: Sequence[Vectors], of: Callable[[Vectors, Vectors], Any]) -> Array:

@@ -52,8 +52,6 @@ class Group:
     truth: Array
     some: int | None = None  # how many were asked these features, if not all
 
-    intervals_from = "consistent"
-
     @classmethod
     def from_counts(cls, n: int, asked: int, axes: tuple[Axis, ...], counts: npt.NDArray[np.int64]) -> "Group":
         """The estimate of all n respondents, from the counts of those who were asked."""
@@ -63,6 +61,10 @@ class Group:
     @property
     def asked(self) -> int:
         return self.n if self.some is None else self.some
+
+    @property
+    def intervals_from(self) -> str:
+        return "consistent" if self.adds_up else "unbiased"
 
     @property
     def subjects(self) -> tuple[Subject, ...]:

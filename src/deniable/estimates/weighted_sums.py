@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
-from deniable.estimates.interface import AnyEstimate, linear_groups, total
+from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
 from deniable.estimates.respondent_group import judge
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
@@ -22,7 +22,6 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK
-from deniable.kernels import physical_memory
 
 Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
@@ -36,15 +35,14 @@ def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | N
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     left, right
         Two cells, `{feature: answer}`; without them the whole matrix is given.
 
     Returns
     -------
     ndarray or float
-        The matrix, (size, size) in C order of `mean`; or one number.
+        The matrix, (size, size) in C order of `mean`; or one number. By maximum likelihood it is that of the observed
+        information, while `variance` and intervals near a bound are those of the linear estimate.
 
     Examples
     --------
@@ -57,13 +55,7 @@ def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | N
         raise EstimateError("covariance takes two cells, or none for the whole matrix")
     if left is not None and right is not None:
         return covariance_of(est, cell_weights(est.features, left), cell_weights(est.features, right))
-    size = est.mean.size
-    if 3 * 8 * size**2 > physical_memory() // 2:
-        raise EstimateError(
-            f"the covariance of {size:,} entries needs {3 * 8 * size**2 / 1e9:,.1f} GB; "
-            "ask for its entries, covariance({...}, {...}), or for fewer features with project"
-        )
-    return total([group.dense(est.subject) for group in est.groups])
+    return dense_covariance(est.groups, est.subject, est.mean.size)
 
 
 def covariance_of(est: AnyEstimate, left: Sequence[Array], right: Sequence[Array]) -> float:
@@ -76,8 +68,6 @@ def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: str | bool
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     answers, **more
         An answer to each of some features, by name or as a mapping; the others are not looked at.
 
@@ -103,8 +93,6 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     weights
         A weight for each entry, shaped like `mean`.
 
@@ -112,7 +100,8 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     -------
     Answer
         The weighted sum over N. If the weights are a product over features, as a cell's are, its interval is judged as
-        a cell's is. Else it is the normal one, trusted if those of all cells that it uses are.
+        a cell's is. Else it is the normal one, trusted if those of all cells that it uses are, and of
+        the linear estimate behind a table of maximum likelihood.
 
     Examples
     --------
@@ -127,7 +116,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     if (vectors := factors(weights)) is not None:
         return _product_sum(est, vectors, count, None, bounded=bounded)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
-    variance = float(line @ total([group.dense(subject) for group in groups]) @ line)
+    variance = float(line @ dense_covariance(groups, subject, est.mean.size) @ line)
     noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
     if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
         variance = 0.0
@@ -144,8 +133,6 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
 
     Parameters
     ----------
-    est
-        The estimate that is asked.
     level
         The confidence level of the intervals.
     simultaneous

@@ -14,6 +14,9 @@ class Subject(StrEnum):
     RESPONDENTS = "respondents"
     POPULATION = "population"
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
 
 def checked_subject(about: object, what: str) -> Subject:
     """The subject that a text names, or an error that says what can be asked about."""

@@ -126,6 +126,7 @@ def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array
 
     Its second derivatives by two cells are 2 / p, -2 / r and -2 / c if they are in the same place, row and column.
     """
+    p = np.where(np.abs(p) <= ROUNDING, 0.0, p)  # of a cell that is known to be empty, rounding may be left
     r, c, expected = _expected(p)
     logs = np.log(np.where(p > 0, p, np.nan) / expected)
     found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))

@@ -24,11 +24,11 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import JointAnswer
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
-from deniable.survey.protocols import GRR, LocalHashing, RandomizedResponse, UnaryEncoding
+from deniable.survey.protocols import GRR, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from deniable.survey.schema import Choice, Feature, Flag, Schema
 
 # KINDS are the kinds of plans: flags, choices of three by one protocol, or features by several.
-KINDS = ("flags", "GRR", "unary", "hashing", "mixed")
+KINDS = ("flags", "GRR", "unary", "subsets", "hashing", "mixed")
 # METHODS are the estimates of a table that are compared.
 METHODS = ("unbiased", "consistent", "feasible", "maximum likelihood")
 # JOINT are the joint results whose intervals are asked for, in tables of two features.
@@ -67,6 +67,7 @@ def plan_for(kind: str, epsilon: float, order: int) -> Plan:
         "flags": [(flag, one) for flag in flags],
         "GRR": [(choice, grr) for choice in choices],
         "unary": [(choice, oue) for choice in choices],
+        "subsets": [(choice, SubsetSelection(epsilon=epsilon, size=2)) for choice in choices],
         "hashing": [(choice, LocalHashing(epsilon=epsilon)) for choice in choices],
         "mixed": [(choices[0], oue), (flags[1], one), (choices[2], LocalHashing(epsilon=epsilon))],
     }
