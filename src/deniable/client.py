@@ -37,11 +37,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fractions import Fraction
 
-VERSION = 1
-SCALE = 1 << 16  # probabilities are integers over this
-PRIME = (1 << 31) - 1  # hashes are polynomials modulo this
-COEFFICIENTS = 4  # of a cubic polynomial: any four values hash independently
-MAX_VALUES = 4096
+VERSION = 1  # This client reads plans of this version.
+SCALE = 1 << 16  # Probabilities are integers over this.
+PRIME = (1 << 31) - 1  # Hashes are polynomials modulo this prime.
+COEFFICIENTS = 4  # A hash is a cubic polynomial, so that any four values hash independently.
+MAX_VALUES = 4096  # A choice has at most so many values.
 
 Source = Callable[[int], bytes]  # n -> n random bytes
 Feature = Mapping[str, Any]

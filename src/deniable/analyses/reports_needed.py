@@ -24,9 +24,9 @@ from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.inference.trust import Bools
 
-# The factor from one number of reports that is tried to the next.
+# Each number of reports that is tried is so many times the one before.
 STEP = 1.04
-# How many such steps are tried: up to 98,000 times the reports there are.
+# So many steps are tried, up to 98,000 times the reports there are.
 STEPS = 293
 # At least this many times the reports there are is said to be needed, as these were not enough.
 MORE = 1.1

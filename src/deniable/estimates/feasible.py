@@ -29,7 +29,7 @@ from deniable.inference.tensors import along, answer_count, answer_rows, flat, i
 from deniable.kernels import physical_memory
 from deniable.survey.protocols.base import Protocol
 
-# The most cells of a proper table.
+# A proper table may have at most so many cells.
 MOST_CELLS = 10_000
 # How often the metric is evaluated at the table found: more did not bring it closer to the truth.
 ROUNDS = 1

@@ -35,27 +35,27 @@ from deniable.reports.reports import Reports
 from deniable.text.progress import told
 
 METHOD = "maximum likelihood"
-# The gap in log-likelihood per report that Newton's method closes.
+# Newton's method stops when the gap in log-likelihood per report is at most this.
 GAP = 1e-9
-# The gap in log-likelihood per report that SQUAREM closes.
+# SQUAREM stops when the gap in log-likelihood per report is at most this.
 WIDE_GAP = 1e-6
-# The most cells of a table for which Newton's method is used.
+# Newton's method is used for tables of at most so many cells.
 MOST_NEWTON = 1_000
-# The most cells of a table.
+# A table may have at most so many cells.
 MOST_CELLS = 1 << 20
-# The most steps of either method.
+# Either method takes at most so many steps.
 MOST_STEPS = 20_000
-# The log-likelihood per report that an extrapolated step of SQUAREM may cost.
+# An extrapolated step of SQUAREM may cost so much log-likelihood per report.
 LOSS = 1e-3
-# The most steps that SQUAREM extrapolates at once.
+# SQUAREM extrapolates at most so many steps at once.
 LONGEST = 1e6
-# The least square root of a share after an extrapolated step: far from numbers that processors are slow with.
+# No square root of a share is below this after an extrapolated step: processors are slow with smaller numbers.
 LEAST_ROOT = 1e-100
-# The seconds that numpy takes for a cell in 250 steps, but for the patterns.
+# Numpy takes so many seconds for a cell in 250 steps, but for the patterns.
 CLIMB = 2.5e-6
-# The rounding of a log-likelihood, as a part of it.
+# A log-likelihood is rounded by about this part of itself.
 ROUNDING = 1e-14
-# The least probability of a pattern: one that was seen, but cannot be, is to have a likelihood still.
+# No pattern is taken as less probable than this, so that one that was seen, but cannot be, has a likelihood.
 LEAST = 1e-150
 # The share of the uniform table in the start from a feasible one, whose zeros expectation maximization would keep.
 UNIFORM_PART = 0.1

@@ -20,13 +20,13 @@ from deniable.kernels import tools_for
 from deniable.reports.fields import fields
 from deniable.reports.reports import Reports
 
-MOST_GRID = 1 << 22  # patterns, seen or not, that are kept in a dense tensor,
-SMALL_GRID = 1 << 16  # or even if they are more than four times the reports, and more than the cells
-FOR_A_CLIMB = 5.5e-6  # seconds that numpy takes for a pattern and a flag, in 250 steps
-GROUP = 64  # patterns of several small features that are taken as one
-FEW = 256  # patterns of all features: no need for compiled code
-MOST_PAIRS = 1 << 25  # numbers in pairs of answers, beyond which patterns are summed up instead
-BLOCK = 1 << 21  # numbers in some rows of L
+MOST_GRID = 1 << 22  # A dense tensor of patterns, seen or not, holds at most so many of them.
+SMALL_GRID = 1 << 16  # Up to so many patterns are kept in a dense tensor however few the reports are.
+FOR_A_CLIMB = 5.5e-6  # Numpy takes so many seconds for a pattern and a flag in 250 steps of EM.
+GROUP = 64  # Neighbouring features whose patterns together are no more than this are taken as one.
+FEW = 256  # Up to so many patterns of all features, compiled code is not worth it.
+MOST_PAIRS = 1 << 25  # The information matrix is summed up pattern by pattern if its tensor would have more numbers.
+BLOCK = 1 << 21  # Rows of L are made so many numbers at a time.
 
 Codes = npt.NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Grid:
         return tools_for(FOR_A_CLIMB * self.shares.size * len(self.channels))
 
     def forth(self, t: Array) -> Array:
-        """L t: how likely each pattern is."""
+        """The likelihoods L t: how likely each pattern is."""
         if self.tools is None:
             return _along(t, self.grouped)
         f = t.copy()
@@ -73,7 +73,7 @@ class Grid:
         return f
 
     def back(self, w: Array) -> Array:
-        """L' w, over cells."""
+        """The gradient L' w, over cells."""
         if self.tools is None:
             return _along(w, [channel.T for channel in self.grouped])
         gradient = w.copy()
@@ -86,7 +86,7 @@ class Grid:
         return np.array(self.channels)
 
     def curvature(self, w: Array) -> Array:
-        """L' diag(w) L, cells by cells."""
+        """The observed information L' diag(w) L, cells by cells."""
         levels = [channel.shape[1] for channel in self.channels]
         widths = [prod(m**2 for m in levels[:k]) * prod(self.shares.shape[k:]) for k in range(len(levels) + 1)]
         if max(widths) * max(levels) ** 2 > MOST_PAIRS:
@@ -111,7 +111,7 @@ class Tree:
     parents: tuple[Codes, ...]
 
     def forth(self, t: Array) -> Array:
-        """L t: how likely each pattern is."""
+        """The likelihoods L t: how likely each pattern is."""
         nodes = t.reshape(1, -1)
         for channel, pattern, parent in zip(self.channels, self.patterns, self.parents, strict=True):
             split = nodes.reshape(len(nodes), channel.shape[1], -1)[parent]
@@ -119,7 +119,7 @@ class Tree:
         return nodes.reshape(-1)
 
     def back(self, w: Array) -> Array:
-        """L' w, over cells."""
+        """The gradient L' w, over cells."""
         nodes = w.reshape(-1, 1)
         for channel, pattern, parent in reversed(list(zip(self.channels, self.patterns, self.parents, strict=True))):
             spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
@@ -127,7 +127,7 @@ class Tree:
         return nodes.reshape(-1)
 
     def curvature(self, w: Array) -> Array:
-        """L' diag(w) L, cells by cells."""
+        """The observed information L' diag(w) L, cells by cells."""
         return _summed(self.channels, self.rows, w)
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from deniable.inference.one_feature import Array
 from deniable.survey.protocols.base import Protocol
 
-STEP = 0.25  # in the logarithm of s: the error of the sum falls as e^(-pi^2 / STEP)
-FIRST, LAST = 1e-25, 50.0  # of s: e^-50 is the last, and L may be 2^32
+STEP = 0.25  # The integral is a sum over log s in steps of this size, whose error falls as e^(-pi^2 / STEP).
+FIRST, LAST = 1e-25, 50.0  # The sum goes over s from the first, as L may be 2^32, to the last, where e^-s is e^-50.
 
 
 @dataclass(frozen=True, eq=False)

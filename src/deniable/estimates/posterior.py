@@ -29,13 +29,13 @@ from deniable.text.progress import told
 
 Cells = npt.NDArray[np.bool_]
 
-# How many chains are run.
+# So many chains are run.
 CHAINS = 4
-# The fewest draws that may be asked for.
+# At least so many draws must be asked for.
 FEWEST = 100
-# The most cells of a table that is drawn.
+# Tables of at most so many cells are drawn.
 MOST_CELLS = 300
-# How far a trajectory goes at most, in walls that it meets: about five bounces for each cell.
+# A trajectory goes at most so far, in walls that it meets: about five bounces for each cell.
 REACH = 12.0
 # The split R-hat that chains must not exceed, or else they are warned about.
 CONVERGED = 1.05

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 
-# The most rounds of letting cells leave and enter.
+# Cells leave and enter in at most so many rounds.
 MOST_ROUNDS = 10_000
 # A gradient is taken as negative below this part of its own size.
 TOLERANCE = 1e-11

@@ -12,9 +12,9 @@ import numpy as np
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 
-# The least standard deviation of a count, in steps of one, were all answers equally common; half of it at the estimate.
+# A count must have this standard deviation, were all answers equally common, and half of it at the estimate.
 STEPS = 5
-# The most reports for which exact intervals are computed; beyond them the normal interval takes over.
+# Exact intervals are computed for at most so many reports; beyond them the normal interval takes over.
 MOST_EXACT = 1_000_000
 
 
