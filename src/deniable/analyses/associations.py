@@ -1,4 +1,4 @@
-"""All pairs of features of a survey at once: how strongly they go together, and which of them surely do.
+"""The association of every pair of features: correlation or Cramer's V, a test of independence, false discovery rates.
 
 Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and the
 code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pair_association`) tells of all.

@@ -143,6 +143,7 @@ class Protocol(ABC):
     @property
     def codes(self) -> range:
         """The codes that have an evidence column: True alone of a flag, all of a choice."""
+        # The schema says the same of a feature, which has no protocol yet; a bound protocol is asked alone.
         return range(1, 2) if self.columns == 1 else range(self.columns)
 
     @property
@@ -155,6 +156,7 @@ class Protocol(ABC):
         self._check_bound()
         if not 0 <= code < max(self.columns, 2):
             raise PlanError(f"a code here is below {max(self.columns, 2)}; found {code!r}")
+        # The dense twin of `inference.one_feature`, which uses the same four numbers: tests hold one against the other.
         c0, c1, alpha, beta = self.dependence.noise
         true = (np.array(self.codes) == code).astype(np.float64)
         one = np.ones(self.columns)
