@@ -6,33 +6,33 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deniable.errors import MOST_SHOWN, listed, shown
+from deniable.errors import MOST_SHOWN, abbreviated, listed
 
 
 @pytest.mark.parametrize("value", [1, None, "a  b", "a\nb", True, ["a", 1], {"a": 1}, b"\0", np.arange(3)])
 def test_short_values_are_shown_as_they_are(value: object) -> None:
-    assert shown(value) == repr(value)
+    assert abbreviated(value) == repr(value)
 
 
 @pytest.mark.parametrize(
     "value", ["x" * 70_000, b"x" * 70_000, list(range(70_000)), {"a": [1] * 70_000}, "'\n" * 60, np.arange(400)]
 )
 def test_long_values_are_shortened(value: object) -> None:
-    assert len(shown(value)) <= MOST_SHOWN
-    assert "\n" not in shown(value)
-    assert shown(value).endswith("...") or isinstance(value, np.ndarray)
+    assert len(abbreviated(value)) <= MOST_SHOWN
+    assert "\n" not in abbreviated(value)
+    assert abbreviated(value).endswith("...") or isinstance(value, np.ndarray)
 
 
 def test_frames_are_named_by_their_type() -> None:
     frame = {"answer": ["secret"] * 3}
     for value in (pd.DataFrame(frame), pl.DataFrame(frame), pa.table(frame), pd.Series(["secret"])):
-        assert shown(value) == f"an object of type {type(value).__name__}"
+        assert abbreviated(value) == f"an object of type {type(value).__name__}"
 
 
 def test_lists_of_names_say_how_many_more_there_are() -> None:
     assert listed([]) == ""
     assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed(["x" * 1000]) == shown("x" * 1000)
+    assert listed(["x" * 1000]) == abbreviated("x" * 1000)
     many = listed(f"column {k}" for k in range(1500))
     assert many.startswith("'column 0', 'column 1', ")
     assert many.endswith("'column 7', and 1,492 more")

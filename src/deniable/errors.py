@@ -40,7 +40,7 @@ class EstimateError(DeniableError):
 MOST_SHOWN = 100
 
 
-def shown(value: object) -> str:
+def abbreviated(value: object) -> str:
     """A value as an error message shows it: its repr, shortened; of what prints in several lines, the type alone."""
     start = value[:MOST_SHOWN] if isinstance(value, str | bytes) else value
     text = repr(start)
@@ -51,7 +51,7 @@ def shown(value: object) -> str:
 
 def listed(names: Iterable[str]) -> str:
     """Names as an error message lists them: the first ones, and how many more there are."""
-    texts = [shown(name) for name in names]
+    texts = [abbreviated(name) for name in names]
     kept = len(texts)
     while kept > 1 and len(", ".join(texts[:kept])) > MOST_SHOWN:
         kept -= 1

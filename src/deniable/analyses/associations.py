@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts.counts import Counts
-from deniable.counts.layout import columns
-from deniable.errors import CountError, EstimateError, shown
+from deniable.counts.layout import column_places
+from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.pair_association import pair_table, tested
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
 from deniable.estimates.respondent_group import Group, testable
@@ -62,7 +62,9 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
     [{'first': 'smoker', 'second': 'age', 'measure': "Cramer's V"}]
     """
     if not isinstance(counts, Counts):
-        raise EstimateError(f"associations takes counts, as dn.count or Counts.load give them; found {shown(counts)}")
+        raise EstimateError(
+            f"associations takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}"
+        )
     level = checked_level(level)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
@@ -115,7 +117,7 @@ def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
     if counts.moments is None:
         return np.stack([counts.array(*pair) for pair in pairs], axis=-1)
     moments = counts.moments if counts.moments.ndim == 2 else counts.moments[0]
-    places = {name: [0, *columns(counts.plan, name)] for name in {name for pair in pairs for name in pair}}
+    places = {name: [0, *column_places(counts.plan, name)] for name in {name for pair in pairs for name in pair}}
     left, right = (np.array([places[pair[side]] for pair in pairs]) for side in (0, 1))
     return np.moveaxis(moments[left[:, :, None], right[:, None, :]], 0, -1)
 

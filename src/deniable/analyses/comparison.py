@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import EstimateError, shown
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers, tidy
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
@@ -35,7 +35,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Ta
     """
     for est in (before, after):
         if not isinstance(est, Estimate):
-            raise EstimateError(f"compare takes two estimates, as dn.estimate gives them; found {shown(est)}")
+            raise EstimateError(f"compare takes two estimates, as dn.estimate gives them; found {abbreviated(est)}")
     if before is after:
         raise EstimateError("compare takes estimates of different respondents; found the same one twice")
     if before.features != after.features or before.subject != after.subject:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.counts.counts import Counts
-from deniable.errors import CountError, EstimateError, shown
+from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, indicator, product_weights
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.about_whom import Subject, checked_subject
@@ -132,13 +132,15 @@ def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str
 def _checked(counts: Any, outcome: Any, on: Any) -> tuple[list[str], str]:
     """The names of all features, the outcome's first, and the outcome in words."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {shown(counts)}")
+        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
-        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {shown(on)}")
+        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {abbreviated(on)}")
     if isinstance(outcome, str):
         return [outcome, *on], outcome
     if not isinstance(outcome, list | tuple) or len(outcome) != 2 or not isinstance(outcome[0], str):
-        raise EstimateError(f"the outcome is a flag, or a choice's answer as (name, answer); found {shown(outcome)}")
+        raise EstimateError(
+            f"the outcome is a flag, or a choice's answer as (name, answer); found {abbreviated(outcome)}"
+        )
     return [outcome[0], *on], f"{outcome[0]} = {outcome[1]}"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add_page(commands: "Commands") -> None:
     """Add `deniable page`, and `deniable report`, which is its name in version 0.1.0."""
-    command = add_command(commands, "page", "write a page about a survey, for any browser or for print", "report")
+    command = add_command(commands, "page", "write a page about a survey and its population", "report")
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("reports", nargs="*", default=[], metavar="REPORTS", help=REPORTS)
     source.add_argument(

@@ -30,7 +30,8 @@ def count(
         `Reports` in memory; or Parquet files of one plan, which are streamed: a path, a glob such as
         "reports/*.parquet", a folder, or a list of these.
     names
-        The features of one table, or a list of such lists for several tables.
+        The features of one table, or a list of such lists for several tables. Of named tables whole patterns of
+        evidence are kept where these are few, which make `method="feasible"` more precise.
     order
         Instead of names: every pair of features (2), every triple (3), ...
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.checks import checked_moments, checked_names, checked_patterns, checked_table, checked_total
-from deniable.counts.layout import MOST, Array, Names, called, columns, frozen, patterns_shape
+from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan
@@ -114,7 +114,7 @@ class Counts:
             margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
             return margin.transpose(_places(names, table))
         if self.moments is not None and len(names) <= self.moments.ndim:
-            blocks = [[0, *columns(self.plan, name)] for name in names]
+            blocks = [[0, *column_places(self.plan, name)] for name in names]
             blocks += [[0]] * (self.moments.ndim - len(names))
             return frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
         raise CountError(f"{called(names)} was not counted, only {self._contents()}; count it from the reports")

@@ -21,7 +21,7 @@ def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
     return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
 
 
-def columns(plan: Plan, name: str) -> range:
+def column_places(plan: Plan, name: str) -> range:
     """Where a feature's evidence columns stand among (all reports, every evidence column)."""
     place = plan.schema.index(name)
     first = 1 + sum(protocol.columns for protocol in plan.protocols[:place])

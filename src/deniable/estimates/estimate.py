@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from deniable.counts.counts import Counts
-from deniable.errors import EstimateError, shown
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates import pair_association, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
@@ -282,9 +282,9 @@ def estimate(counts: Counts, names: str | Sequence[str], *, method: str = "consi
             "dn.maximum_likelihood(reports, names)"
         )
     if not isinstance(counts, Counts):
-        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {shown(counts)}")
+        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not isinstance(names, str | Sequence):
-        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {shown(names)}')
+        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
     names = [names] if isinstance(names, str) else list(names)
     array, asked = counts.array(*names), counts.asked(*names)
     if not asked:

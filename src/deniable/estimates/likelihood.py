@@ -20,7 +20,7 @@ import numpy as np
 
 from deniable.counts.count import count
 from deniable.counts.counts import Counts
-from deniable.errors import EstimateError, shown
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import with_margins
 from deniable.estimates.dense_respondent_group import LikelihoodGroup
 from deniable.estimates.estimate import Estimate, estimate
@@ -225,7 +225,7 @@ def _checked(reports: Reports, names: str | Sequence[str], start: str) -> list[s
     if not isinstance(reports, Reports):
         raise EstimateError(f"maximum likelihood needs the reports: Reports.load(path); found {type(reports).__name__}")
     if not isinstance(names, str | Sequence):
-        raise EstimateError(f'maximum likelihood takes a list of features, ["a", "b"]; found {shown(names)}')
+        raise EstimateError(f'maximum likelihood takes a list of features, ["a", "b"]; found {abbreviated(names)}')
     names = [names] if isinstance(names, str) else list(names)
     if start not in ("feasible", "uniform"):
         raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')

@@ -12,7 +12,7 @@ from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import SURE
 from deniable.counts.counts import Counts
-from deniable.errors import CountError, EstimateError, shown
+from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.page.blocks import Chart, Table, percent
 from deniable.page.pairs import (
     conditional_chart,
@@ -140,7 +140,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
 def _check_pairs(counts: Counts) -> None:
     """Refuse what is not counts of every pair of features of at least one report."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {shown(counts)}")
+        raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not counts.n:
         raise EstimateError("there are no reports to make a page of")
     if counts.moments is not None:

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import AnswerError, PlanError, shown
+from deniable.errors import AnswerError, PlanError, abbreviated
 from deniable.files import check_stopped, check_target
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports import answer_files, answers_in
@@ -72,7 +72,7 @@ def randomize(
     12000
     """
     if not isinstance(plan, Plan):
-        raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {shown(plan)}")
+        raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     draws = secure() if rng is None else seeded(rng)
     files = answer_files.found_files(data, plan.schema.names) if answer_files.are_files(data) else None
     if output is not None:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.client import CHOICES_ONLY, FLAGS_ONLY, log_up, ratio
-from deniable.errors import PlanError, shown
+from deniable.errors import PlanError, abbreviated
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.dependence import Array, Dependence
 from deniable.survey.protocols.grid import Epsilon
@@ -255,5 +255,5 @@ class AskedFor(Protocol):
 def bound(protocol: Any, feature: Feature) -> Protocol:
     """The protocol for this feature; what is no protocol is refused."""
     if not isinstance(protocol, Protocol):
-        raise PlanError(f"{feature.name!r} needs a protocol such as GRR(epsilon=1.0); found {shown(protocol)}")
+        raise PlanError(f"{feature.name!r} needs a protocol such as GRR(epsilon=1.0); found {abbreviated(protocol)}")
     return protocol.bind(feature)

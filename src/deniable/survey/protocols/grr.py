@@ -41,7 +41,7 @@ class GRR(KeepOrUniform):
 
     @cached_property
     def dependence(self) -> Dependence:
-        return Dependence.exclusive(*self.shown)
+        return Dependence.exclusive(*self.outcome_channel)
 
     @property
     def integers(self) -> dict[str, int]:

@@ -21,7 +21,7 @@ class KeepOrUniform(AskedFor):
         """Among how many the shown outcome is chosen."""
 
     @property
-    def shown(self) -> Channel:
+    def outcome_channel(self) -> Channel:
         """P(an outcome is shown), if it is not the true one and if it is."""
         self._check_bound()
         other = Fraction(SCALE - self.keep, SCALE * self.outcomes)
@@ -29,4 +29,4 @@ class KeepOrUniform(AskedFor):
 
     @property
     def odds(self) -> tuple[float, float]:
-        return float(self.shown.q), float(self.shown.p)
+        return float(self.outcome_channel.q), float(self.outcome_channel.p)

@@ -55,7 +55,7 @@ class LocalHashing(KeepOrUniform):
     @cached_property
     def dependence(self) -> Dependence:
         self._check_bound()
-        return Dependence.independent(Fraction(1, self.buckets), self.shown.q)
+        return Dependence.independent(Fraction(1, self.buckets), self.outcome_channel.q)
 
     @property
     def integers(self) -> dict[str, int]:
