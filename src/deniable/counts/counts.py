@@ -6,8 +6,9 @@ bit of value m): axis index 0 means that the feature is not looked at, so every 
 For some tables the patterns behind the tensor are kept, which say more where a feature's report may show several bits:
 how many reports show each combination of the features' patterns, in the order of `Protocol.patterns`.
 
-All pairs (triples) of features are kept as one symmetric array over (all reports, every evidence column), which holds
-each pair's (triple's) tensor as a block.
+All tables of some order are kept in the smallest of three forms: all pairs (triples) as one symmetric array over (all
+reports, every evidence column), which holds each pair's (triple's) tensor as a block; one table of all features; or a
+table for each. `Counts.array` finds a table in any of them.
 """
 
 from collections.abc import Mapping, Sequence

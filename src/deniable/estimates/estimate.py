@@ -100,7 +100,7 @@ class Estimate:
             return self.method
         return "; ".join(dict.fromkeys(group.intervals_from for group in self.groups))
 
-    # Weighted sums of entries, with their intervals.
+    # Weighted sums of entries, with their intervals: those of one cell, of any weights, of all cells.
     covariance = weighted_sums.covariance
     covariance_of = weighted_sums.covariance_of
     cell = weighted_sums.cell

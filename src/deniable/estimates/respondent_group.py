@@ -54,7 +54,7 @@ class Group:
 
     @classmethod
     def from_counts(cls, n: int, asked: int, axes: tuple[Axis, ...], counts: npt.NDArray[np.int64]) -> "Group":
-        """The estimate of all n respondents, from the counts of those who were asked."""
+        """The estimate of all n respondents: the counts of those who were asked, inverted axis by axis."""
         truth = invert(axes, counts)
         return cls(n, axes, truth) if asked == n else cls(n, axes, truth * (n / asked), asked)
 

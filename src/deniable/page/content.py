@@ -143,16 +143,11 @@ def _check_pairs(counts: Counts) -> None:
         raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not counts.n:
         raise EstimateError("there are no reports to make a page of")
-    if counts.moments is not None:
-        return
     names = counts.plan.schema.names
     for pair in combinations(names, 2) if len(names) > 1 else [names]:
-        try:
-            counts.array(*pair)
-        except CountError as error:
-            raise CountError(
-                f"the page needs every pair of features, as `deniable count --order 2` gives: {error}"
-            ) from None
+        if not counts.holds(*pair):
+            told = "the page needs every pair of features, as `deniable count --order 2` gives"
+            raise CountError(f"{told}: {' x '.join(pair)} was not counted")
 
 
 # -- questions and privacy ---------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from deniable.survey.schema import SEPARATOR, Feature
 
 Packed = npt.NDArray[np.uint8]  # bits of many reports, the first lowest
 Patterns = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int64]
+PatternCodes = npt.NDArray[np.int64]
 
 HASH_SECONDS = 5e-8  # About what numpy takes to hash one value of one report.
 
@@ -75,7 +75,7 @@ class Field(ABC):
         """Write the evidence planes; or return them as packed bits, which are cheaper to copy all at once."""
 
     @abstractmethod
-    def patterns(self, shown: Shown, reports: int) -> tuple[Codes, Patterns]:
+    def patterns(self, shown: Shown, reports: int) -> tuple[PatternCodes, Patterns]:
         """Which pattern of evidence each report shows, and the bits of each of these patterns."""
 
     def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
@@ -108,7 +108,7 @@ class BitField(Field):
     def fill(self, shown: Sequence[Packed], planes: Words, tools: ModuleType) -> list[Packed]:  # noqa: ARG002
         return list(shown)
 
-    def patterns(self, shown: Sequence[Packed], reports: int) -> tuple[Codes, Patterns]:
+    def patterns(self, shown: Sequence[Packed], reports: int) -> tuple[PatternCodes, Patterns]:
         return distinct(np.array([np.unpackbits(packed, count=reports, bitorder="little") for packed in shown]))
 
     def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
@@ -140,7 +140,7 @@ class ValueField(Field):
         tools.one_hot(shown, planes)
         return []
 
-    def patterns(self, shown: Any, reports: int) -> tuple[Codes, Patterns]:  # noqa: ARG002 - one contract
+    def patterns(self, shown: Any, reports: int) -> tuple[PatternCodes, Patterns]:  # noqa: ARG002 - one contract
         return np.asarray(shown, np.int64), np.eye(self.size, dtype=np.int64)
 
 
@@ -167,7 +167,7 @@ class HashField(Field):
         tools.hashed(*shown, self.buckets, planes)
         return []
 
-    def patterns(self, shown: tuple[Any, Any], reports: int) -> tuple[Codes, Patterns]:
+    def patterns(self, shown: tuple[Any, Any], reports: int) -> tuple[PatternCodes, Patterns]:
         seeds, buckets = shown
         return distinct(
             np.array([bucket(seeds, np.full(reports, v), self.buckets) == buckets for v in range(self.size)])
@@ -214,7 +214,7 @@ def boolean_array(plane: Any, length: int) -> Any:
     return pa.BooleanArray.from_buffers(pa.bool_(), length, [None, pa.py_buffer(plane)])
 
 
-def distinct(bits: npt.NDArray[Any]) -> tuple[Codes, Patterns]:
+def distinct(bits: npt.NDArray[Any]) -> tuple[PatternCodes, Patterns]:
     """Which of the distinct columns of a matrix of bits each column is, and those, as rows; of one row, 0 and 1."""
     if len(bits) == 1:
         return bits[0].astype(np.int64), np.array([[0], [1]])
