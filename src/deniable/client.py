@@ -63,9 +63,25 @@ class AnswerError(DeniableError):
 
 
 def report(record: Mapping[str, Any], plan: str | bytes | Mapping[str, Any]) -> bytes:
-    """Randomize one record, `{feature name: answer}`, as the plan's JSON says: text, or already parsed.
+    """Randomize one record as a plan says. Randomness comes from the operating system; if that fails, this raises.
 
-    Randomness comes from the operating system. If that fails, this raises; there is no other generator.
+    Parameters
+    ----------
+    record
+        `{feature name: answer}`; other keys are not looked at.
+    plan
+        The plan's JSON, as text or already parsed.
+
+    Returns
+    -------
+    bytes
+        The report, whose length is the same for every record of the plan.
+
+    Examples
+    --------
+    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    >>> len(report({"smoker": True}, plan.to_json()))
+    1
     """
     return report_from(os.urandom, record, read(plan))
 

@@ -109,7 +109,25 @@ class Counts:
         return int(self.array(*names).flat[0])
 
     def array(self, *names: str) -> Array:
-        """The tensor of these features, axes in this order, from any table that holds them all."""
+        """The tensor of these features, from any table that holds them all.
+
+        Parameters
+        ----------
+        *names
+            The features, in the order of the axes.
+
+        Returns
+        -------
+        ndarray
+            Integers, with an axis (all, column 1, ..., column m) for each feature.
+
+        Examples
+        --------
+        >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")]), epsilon=2.0)
+        >>> counts = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
+        >>> counts.array("drinker", "smoker").tolist()
+        [[100, 40], [60, 25]]
+        """
         table = self._holder(self.tables, names)
         if table is not None:
             margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]

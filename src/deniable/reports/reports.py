@@ -61,7 +61,28 @@ class Reports:
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
-        """Collect the reports of many devices."""
+        """Collect the reports of many devices.
+
+        Parameters
+        ----------
+        reports
+            What `deniable.client.report` gave on each device.
+        plan
+            The plan that they were made by.
+
+        Returns
+        -------
+        Reports
+            The reports as a table; one that does not fit the plan is an error that says which.
+
+        Examples
+        --------
+        >>> from deniable.client import report
+        >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+        >>> sent = [report({"smoker": True}, plan.to_json()) for _ in range(3)]
+        >>> len(dn.Reports.from_bytes(sent, plan))
+        3
+        """
         if not isinstance(plan, Plan):
             raise ReportError(f"reports need the plan they were made by; found {plan!r}")
         reports = list(reports)

@@ -115,7 +115,24 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Plan":
-        """Read a plan from JSON, and refuse one that is inconsistent or was changed."""
+        """Read a plan from JSON, and refuse one that is inconsistent or was changed.
+
+        Parameters
+        ----------
+        text
+            What `to_json` gives, or the content of a file that `save` wrote.
+
+        Returns
+        -------
+        Plan
+            The plan, equal to the one that was written.
+
+        Examples
+        --------
+        >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+        >>> dn.Plan.from_json(plan.to_json()) == plan
+        True
+        """
         document = client.read(text)
         tables = [dict(table) for table in document["features"]]
         protocols = [table.pop("protocol") for table in tables]

@@ -256,6 +256,11 @@ class Schema:
         Booleans and 0/1 become flags; text, and numbers with at most 100 different values, become choices of the
         values found, or of all those that an ordered categorical lists, in its order. A value that nobody in this
         data gave is missing from the proposal: add it.
+
+        Examples
+        --------
+        >>> dn.Schema.from_frame({"smoker": [True, False], "age": ["65+", "18-29"]}).names
+        ('smoker', 'age')
         """
         from deniable.late import proposed_schema
 
