@@ -41,13 +41,24 @@ def table_answered(counts: dn.Counts, name: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "n"), [(6.0, 250), (3.0, 1_200), (12.0, 60)])
-def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -> None:
+def by_grr(epsilon: float) -> dn.Plan:
     grr = dn.GRR(epsilon=epsilon / 4)
-    plan = dn.Plan(SCHEMA, {"c": grr, "d": grr}, epsilon=epsilon)
+    return dn.Plan(SCHEMA, {"c": grr, "d": grr}, epsilon=epsilon)
+
+
+@pytest.mark.parametrize(
+    ("plan", "n", "surveys"),
+    [
+        (by_grr(6.0), 250, 5),
+        (by_grr(3.0), 1_200, 5),
+        (by_grr(12.0), 60, 5),
+        pytest.param(dn.Plan(SCHEMA, epsilon=3.0), 1_200, 15, marks=pytest.mark.slow),  # sets, for d
+    ],
+)
+def test_with_about_so_many_reports_a_pair_is_answered(plan: dn.Plan, n: int, surveys: int) -> None:
     rng = np.random.default_rng(1)
     told: dict[tuple[str, str], list[float]] = {}
-    for _ in range(5):
+    for _ in range(surveys):
         counts = simulated(TRUTH, plan, rng, n=n)
         rows = dn.associations(counts).to_pylist()
         without = [
@@ -56,7 +67,7 @@ def test_with_about_so_many_reports_a_pair_is_answered(epsilon: float, n: int) -
         for pair, needed in reports_needed.for_pairs(counts, without).items():
             assert needed.reports > n
             told.setdefault(pair, []).append(needed.reports)
-    often = {pair: np.median(numbers) for pair, numbers in told.items() if len(numbers) == 5}
+    often = {pair: np.median(numbers) for pair, numbers in told.items() if len(numbers) == surveys}
     assert len(often) >= 3
     for pair, reports in often.items():
         ask = lambda counts, pair=pair: pair_answered(counts, pair)  # noqa: E731

@@ -14,6 +14,7 @@ from deniable.inference.ratios import (
     SURELY_POSITIVE,
     Question,
     RatioDistribution,
+    without_rounding,
 )
 from tests.support.surveys import survey
 
@@ -109,3 +110,12 @@ def test_laws_answer_at_their_ends_without_warnings() -> None:
     x = np.linspace(0.01, 0.6, 5001)
     np.testing.assert_allclose(np.gradient(law.cdf(x), x)[1:-1], law.pdf(x)[1:-1], atol=2e-3)
     assert law.cdf(-1.0) == law.pdf(-1.0) == 0
+
+
+def test_rounding_of_what_does_not_vary_is_taken_off() -> None:
+    covariance = np.array([[4.0, 1e-17, 1.0], [1e-17, -1e-18, 1e-18], [1.0, 1e-18, 2.0]])
+    right = np.array([[4.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 2.0]])
+    np.testing.assert_array_equal(without_rounding(covariance, 1e-9), right)
+    np.testing.assert_array_equal(
+        without_rounding(np.array([covariance, right + np.eye(3)]), 1e-9)[1], right + np.eye(3)
+    )
