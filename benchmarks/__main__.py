@@ -9,7 +9,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-threa
 
 import numpy as np
 
-BENCHMARKS = ("randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "startup")
+BENCHMARKS = (
+    "device", "randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "designs",
+    "planner", "startup",
+)  # fmt: skip
 
 print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")
 for name in sys.argv[1:] or BENCHMARKS:

@@ -8,7 +8,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.support.refusals import BAD_ANSWERS, PLAN, TAMPERINGS, UNREADABLE, protocol_of, tampered
+from tests.support.refusals import (
+    ARM_TAMPERINGS,
+    BAD_ANSWERS,
+    PLAN,
+    TAMPERINGS,
+    UNREADABLE,
+    UNSEALED_ARMS,
+    protocol_of,
+    tampered,
+    tampered_arms,
+)
 
 HERE = Path(__file__).parent
 PLANS, ANSWERS = HERE / "refused_plans.json", HERE / "refused_answers.json"
@@ -18,19 +28,28 @@ PLAN_RULES = {
     "a plan is a JSON object": ("half a text", "a number"),
     "no key stands twice in an object": ("a key twice",),
     "every text is Unicode, which half of a surrogate pair is not": ("half a letter",),
-    "version is the number 1, and features is a list": (
+    "version is the number 1 or 2, and features is a list": (
         "version true",
         "another version",
         "no version",
         "no features",
     ),
-    "the fingerprint follows from version and features": (
+    "the fingerprint follows from version, features, arms and assigned": (
         "changed without a new fingerprint",
         "fingerprint missing",
+        *UNSEALED_ARMS,
     ),
-    "a plan has one or more features, all of different names": ("a feature twice", "no feature left"),
-    "a feature is an object with a protocol": ("no protocol", "not a table"),
-    "a feature has no other keys than name, question, values, edges and protocol": ("a group", "an extra key"),
+    "a plan has one or more features, all of different names": (
+        "a feature twice",
+        "no feature left",
+        "two features of one name",
+    ),
+    "a feature is an object, in version 1 with a protocol": ("no protocol", "not a table", "a feature that is a text"),
+    "a feature has no other keys than name, question, values, edges and, in version 1, protocol": (
+        "a group",
+        "an extra key",
+        "a feature with its own protocol",
+    ),
     "a feature's name and question are texts": ("name a number", "question a number"),
     "values are a list of 2 to 4096 different texts": (
         "one value",
@@ -60,14 +79,76 @@ PLAN_RULES = {
     "q of a subset of k among m values is above k / m of 65536, so k is below m": (
         "a set of all values",
         "a set by chance alone",
+        "a set of all combinations",
     ),
     "p is below q": ("p is q", "swapped"),
     "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices": (
+        "a block by randomized response",
+        "a flag alone by GRR",
         "flag by GRR",
         "flag by sets",
         "choice by RR",
     ),
-    "epsilon follows from the probabilities": (
+    "version 1 has neither arms nor assigned; version 2 has a list of one or more arms": (
+        "arms missing",
+        "arms a table",
+        "no arm",
+        "version 1 with arms",
+    ),
+    "an arm has a name, a share and blocks, and nothing else, none of them empty": (
+        "an arm that is a text",
+        "an arm with one key more",
+        "an arm without a share",
+        "an arm without a name",
+        "an arm's name a number",
+        "no blocks",
+        "blocks a table",
+    ),
+    "arms have different names": ("two arms of one name",),
+    "the shares of arms are whole numbers from 1 on that sum to 65536": (
+        "share zero",
+        "share below zero",
+        "share a fraction",
+        "share true",
+        "shares off by one, below",
+        "shares off by one, above",
+    ),
+    "a block has features and a protocol, and nothing else, none of them empty": (
+        "a block with one key more",
+        "a block without a protocol",
+        "a block of no feature",
+    ),
+    "a block's features are places in the list of features, from 0 on, rising": (
+        "a place beyond the features",
+        "a place below zero",
+        "a place by name",
+        "a place true",
+        "a feature twice in a block",
+        "a block's features turned round",
+    ),
+    "an arm asks a feature at most once, and its blocks stand by their first feature": (
+        "a feature twice in an arm",
+        "blocks out of order",
+    ),
+    "a block has at most 4096 combinations of answers": ("4160 combinations",),
+    "every feature is asked in some arm": ("a question that no arm asks",),
+    "a public feature is a block by itself, and public in every arm": (
+        "public in a block of several",
+        "public in some arms alone",
+        "public here, protected there",
+    ),
+    "assigned is true, of several arms, or left out": (
+        "assigned false",
+        "assigned by a word",
+        "one arm, assigned",
+    ),
+    "one arm alone is named everybody, and has a block of several features": (
+        "one arm of another name",
+        "what version 1 can say",
+    ),
+    "epsilon follows from the probabilities, of the largest arm": (
+        "the epsilon of a smaller arm",
+        "an arm that costs more",
         "q raised",
         "buckets changed",
         "epsilon not a number",
@@ -115,6 +196,8 @@ def refused_plans() -> list[dict[str, Any]]:
     """Cases of a plan that must be refused: as JSON, or as text where the text itself is what is wrong."""
     texts = {title: tampered(change, sealed=title not in UNSEALED) for title, (change, _) in TAMPERINGS.items()}
     texts |= {title: tampered(change, sealed=False) for title, change in UNSEALED.items()}
+    texts |= {title: tampered_arms(change) for title, (change, _) in ARM_TAMPERINGS.items()}
+    texts |= {title: tampered_arms(change, sealed=False) for title, change in UNSEALED_ARMS.items()}
     texts |= {title: text for title, (text, _) in UNREADABLE.items()}
     rules = {title: rule for rule, titles in PLAN_RULES.items() for title in titles}
     return [
@@ -128,7 +211,7 @@ def refused_answers() -> list[dict[str, Any]]:
     """Cases of a record that must be refused, of one plan."""
     records: dict[str, Any] = {
         title: GOOD_ANSWERS | {name: answer}
-        for title, (name, answer, _) in BAD_ANSWERS.items()
+        for title, (name, answer, *_) in BAD_ANSWERS.items()
         if title not in ONLY_PYTHON
     }
     records["column missing"] = {name: answer for name, answer in GOOD_ANSWERS.items() if name != "age"}

@@ -1,4 +1,7 @@
-"""Writes spec/vectors.json, for any other client to be checked against: `python -m spec.make_vectors`."""
+"""Writes spec/vectors.json and spec/vectors_of_arms.json, for any other client to be checked against.
+
+Run it as `python -m spec.make_vectors`.
+"""
 
 import json
 from pathlib import Path
@@ -6,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
+import deniable as dn
 from deniable import client
-from tests.support.scripted import client_source, some_draws, some_records
+from tests.support.designs import DESIGNS
+from tests.support.scripted import arm_draw, arm_source, client_source, some_draws, some_records, units
 from tests.support.situations import PLANS
+from tests.support.slow_reports import drawn_arm
 
 PATH = Path(__file__).with_name("vectors.json")
+ARMS_PATH = Path(__file__).with_name("vectors_of_arms.json")
 TITLES = (
     "one flag",
     "40 values, unary",
@@ -20,6 +27,18 @@ TITLES = (
     "odd names",
     "everything mixed",
     "subsets",
+)
+DESIGN_TITLES = (
+    "two flags in one block",
+    "blocks of every protocol",
+    "multi-select and ranges in blocks",
+    "arms of unequal length",
+    "arms of several blocks",
+    "unequal epsilons",
+    "assigned",
+    "public in every arm",
+    "multi-select and ranges in arms",
+    "one question in two arms",
 )
 
 
@@ -39,10 +58,39 @@ def vectors() -> list[dict[str, Any]]:
     return cases
 
 
+def vectors_of_arms() -> list[dict[str, Any]]:
+    """The same for plans of version 2: a record also has its arm, or the draw of it, and draws for each block."""
+    rng = np.random.default_rng(2 * 65536)
+    cases = []
+    for title in DESIGN_TITLES:
+        plan = DESIGNS[title]
+        document = json.loads(plan.to_json())
+        records = [_record(plan, document, answers, rng) for answers in some_records(plan, document, 16, rng)]
+        cases.append({"title": title, "plan": document, "records": records})
+    return cases
+
+
+def _record(
+    plan: dn.Plan, document: dict[str, Any], answers: dict[str, Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """A record in an arm that is drawn, or else assigned; with the answers that the arm asks."""
+    first = arm_draw(document, rng) if plan.has_arms and not plan.assigned else None
+    number = int(rng.integers(len(plan.arms))) if first is None else drawn_arm(document, first)
+    draws = [some_draws(unit, rng) for unit in units(document, number)]
+    arm = plan.arm_names[number] if plan.assigned else None
+    report = client.report_from(arm_source(document, number, draws, first), answers, document, arm)
+    asked = {name: answers[name] for name in plan.arms[number].schema.names}
+    how = {"arm": arm} if plan.assigned else {} if first is None else {"arm_draw": first}
+    return {"answers": asked, **how, "draws": draws, "report": report.hex()}
+
+
+def _write(path: Path, cases: list[dict[str, Any]]) -> None:
+    """JSON with a line for each case and each record."""
+    text = json.dumps(cases, ensure_ascii=False)
+    text = text.replace('{"title"', '\n{"title"').replace('{"answers"', '\n {"answers"')
+    path.write_text(text + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    text = (
-        json.dumps(vectors(), ensure_ascii=False)
-        .replace('{"title"', '\n{"title"')
-        .replace('{"answers"', '\n {"answers"')
-    )
-    PATH.write_text(text + "\n", encoding="utf-8")
+    _write(PATH, vectors())
+    _write(ARMS_PATH, vectors_of_arms())

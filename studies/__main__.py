@@ -1,4 +1,4 @@
-"""All studies, or those named, such as `python -m studies coverage`."""
+"""All studies, or those named, such as `python -m studies coverage`; `--quick` makes fewer surveys."""
 
 import importlib
 import os
@@ -6,7 +6,8 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: every processor has a process of its own
 
-STUDIES = ("coverage", "accuracy", "joint")
+STUDIES = ("coverage", "accuracy", "joint", "designs", "planner")
 
-for name in sys.argv[1:] or STUDIES:
-    importlib.import_module(f"studies.{name}").run()
+quick = {"quick": True} if "--quick" in sys.argv else {}
+for name in [word for word in sys.argv[1:] if word != "--quick"] or STUDIES:
+    importlib.import_module(f"studies.{name}").run(**quick if name in ("designs", "planner") else {})

@@ -20,7 +20,7 @@ def test_short_values_are_shown_as_they_are(value: object) -> None:
 def test_long_values_are_shortened(value: object) -> None:
     assert len(abbreviated(value)) <= MOST_SHOWN
     assert "\n" not in abbreviated(value)
-    assert abbreviated(value).endswith("...") or isinstance(value, np.ndarray)
+    assert abbreviated(value).endswith("...") or abbreviated(value) == f"an object of type {type(value).__name__}"
 
 
 def test_frames_are_named_by_their_type() -> None:

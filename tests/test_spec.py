@@ -11,25 +11,57 @@ from jsonschema import Draft202012Validator
 import deniable as dn
 from deniable import client
 from spec import make_refusals
+from tests.support.refusals import ARM_TAMPERINGS, only_arm, tampered_arms
 
 SPEC = Path(__file__).parents[1] / "spec"
 REFUSED_PLANS = json.loads((SPEC / "refused_plans.json").read_text(encoding="utf-8"))
 REFUSED_ANSWERS = json.loads((SPEC / "refused_answers.json").read_text(encoding="utf-8"))
 VECTORS = json.loads((SPEC / "vectors.json").read_text(encoding="utf-8"))
+VECTORS_OF_ARMS = json.loads((SPEC / "vectors_of_arms.json").read_text(encoding="utf-8"))
 SCHEMA = json.loads((SPEC / "plan.schema.json").read_text(encoding="utf-8"))
 PAGE = (SPEC / "report-format.md").read_text(encoding="utf-8")
 
 # These rules compare one part of a plan with another, which no JSON Schema can.
 BEYOND_A_SCHEMA = {
-    "the fingerprint follows from version and features": {"changed without a new fingerprint"},
-    "a plan has one or more features, all of different names": {"a feature twice"},
+    "the fingerprint follows from version, features, arms and assigned": {
+        "changed without a new fingerprint",
+        "a share moved without a new fingerprint",
+        "an arm renamed without a new fingerprint",
+        "assigned without a new fingerprint",
+    },
+    "a plan has one or more features, all of different names": {"a feature twice", "two features of one name"},
     "edges are rising numbers written as text, one more than the values": {"edges fall"},
     "p is below q": {"p is q", "swapped"},
     "q of a subset of k among m values is above k / m of 65536, so k is below m": {
         "a set of all values",
         "a set by chance alone",
+        "a set of all combinations",
     },
-    "epsilon follows from the probabilities": {
+    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices": {
+        "a flag alone by GRR"
+    },
+    "arms have different names": {"two arms of one name"},
+    "the shares of arms are whole numbers from 1 on that sum to 65536": {
+        "shares off by one, below",
+        "shares off by one, above",
+    },
+    "a block's features are places in the list of features, from 0 on, rising": {
+        "a place beyond the features",
+        "a block's features turned round",
+    },
+    "an arm asks a feature at most once, and its blocks stand by their first feature": {
+        "a feature twice in an arm",
+        "blocks out of order",
+    },
+    "a block has at most 4096 combinations of answers": {"4160 combinations"},
+    "every feature is asked in some arm": {"a question that no arm asks"},
+    "a public feature is a block by itself, and public in every arm": {
+        "public in some arms alone",
+        "public here, protected there",
+    },
+    "epsilon follows from the probabilities, of the largest arm": {
+        "the epsilon of a smaller arm",
+        "an arm that costs more",
         "q raised",
         "buckets changed",
         "value dropped",
@@ -46,34 +78,55 @@ def test_the_refused_are_those_of_the_tests() -> None:
 
 @pytest.mark.parametrize("case", REFUSED_PLANS, ids=lambda case: case["title"])
 def test_the_client_refuses_the_plan(case: dict[str, Any]) -> None:
+    text = case["text"] if "text" in case else json.dumps(case["plan"])
     with pytest.raises(client.PlanError):
-        client.report({}, case["text"] if "text" in case else json.dumps(case["plan"]))
+        client.report({}, text, at_most=99, public=("region", "invited", "arm", "wave two"), arm="everybody")
+    with pytest.raises(client.PlanError):
+        client.read(text)
+    with pytest.raises(dn.PlanError):  # and the library alike
+        dn.Plan.from_json(text)
+
+
+@pytest.mark.parametrize(("change", "message"), ARM_TAMPERINGS.values(), ids=ARM_TAMPERINGS.keys())
+def test_a_tampered_plan_of_arms_is_refused_for_what_is_wrong_with_it(change: Any, message: str) -> None:
+    for read in (client.read, dn.Plan.from_json):
+        with pytest.raises(client.PlanError, match=message):
+            read(tampered_arms(change))
+
+
+def test_the_plans_that_were_tampered_with_are_plans() -> None:
+    """The control: without the change, or with a harmless one, they are read."""
+    for change in (lambda _: None, lambda d: only_arm(d, "everybody", [[0, 1], [2], [3], [4]])):
+        assert client.read(tampered_arms(change)).epsilon == dn.Plan.from_json(tampered_arms(change)).epsilon
 
 
 @pytest.mark.parametrize("case", REFUSED_ANSWERS, ids=lambda case: case["title"])
 def test_the_client_refuses_the_answers(case: dict[str, Any]) -> None:
     for record in case["records"]:
         with pytest.raises(client.AnswerError):
-            client.report(record["answers"], case["plan"])
-    client.report(make_refusals.GOOD_ANSWERS, case["plan"])  # and only because of what is wrong with them
+            client.report(record["answers"], case["plan"], public=list(make_refusals.GOOD_ANSWERS))
+    client.report(
+        make_refusals.GOOD_ANSWERS, case["plan"], public=list(make_refusals.GOOD_ANSWERS)
+    )  # and only because of what is wrong with them
 
 
 def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("case", [*VECTORS, *REFUSED_ANSWERS], ids=lambda case: case["title"])
+@pytest.mark.parametrize("case", [*VECTORS, *VECTORS_OF_ARMS, *REFUSED_ANSWERS], ids=lambda case: case["title"])
 def test_plans_follow_the_schema(case: dict[str, Any]) -> None:
     Draft202012Validator(SCHEMA).validate(case["plan"])
 
 
 def test_the_documented_plan_is_a_plan() -> None:
-    (text,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.M | re.S)
-    document = json.loads(text)
-    sealed = document | {"fingerprint": client.fingerprint(document)}
-    assert sealed == document
-    assert dn.Plan.from_json(text).schema.names[-1] == "drinks: tea"
-    Draft202012Validator(SCHEMA).validate(document)
+    texts = re.findall(r"^```json\n(.*?)^```$", PAGE, re.M | re.S)
+    for text, version in zip(texts, (1, 2), strict=True):
+        document = json.loads(text)
+        assert document["version"] == version
+        assert document["fingerprint"] == client.fingerprint(document)
+        assert dn.Plan.from_json(text).schema.names[-1] == "drinks: tea"
+        Draft202012Validator(SCHEMA).validate(document)
 
 
 def test_the_drawn_report_is_what_the_client_sends() -> None:
@@ -109,10 +162,12 @@ def test_the_schema_knows_the_protocols_that_the_client_knows() -> None:
     }
     assert names["flag"] == set(client.PERTURB) - set(client.CHOICES_ONLY)
     assert names["choice"] == set(client.PERTURB) - set(client.FLAGS_ONLY)
+    several = {_definition(one)["properties"]["name"]["const"] for one in definitions["protocol_of_several"]["oneOf"]}
+    assert several == set(client.CHOICES_ONLY)
 
 
 def _is_protocol(definition: dict[str, Any]) -> bool:
-    return "const" in definition.get("properties", {}).get("name", {})
+    return "additionalProperties" in definition and "const" in definition["properties"].get("name", {})
 
 
 def _definition(part: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ _HOMES = {  # of each promised name
         "RandomizedResponse", "GRR", "SubsetSelection", "UnaryEncoding", "LocalHashing", "Public"
     ),
     "survey.plan": ("Plan",),
+    "survey.design": ("design",),
+    "survey.budget_over_time": ("budget",),
     "reports.reports": ("Reports",),
     "reports.randomize": ("randomize",),
     "counts.counts": ("Counts",),
@@ -28,7 +30,8 @@ _HOMES = {  # of each promised name
     "analyses.comparison": ("compare",),
     "analyses.regression": ("regress",),
     "errors": (
-        "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError"
+        "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
+        "ArmSizeWarning", "HomogeneityWarning",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -43,9 +46,11 @@ if TYPE_CHECKING:
     from deniable.counts.count import count as count
     from deniable.counts.counts import Counts as Counts
     from deniable.errors import AnswerError as AnswerError
+    from deniable.errors import ArmSizeWarning as ArmSizeWarning
     from deniable.errors import CountError as CountError
     from deniable.errors import DeniableError as DeniableError
     from deniable.errors import EstimateError as EstimateError
+    from deniable.errors import HomogeneityWarning as HomogeneityWarning
     from deniable.errors import PlanError as PlanError
     from deniable.errors import ReportError as ReportError
     from deniable.errors import SchemaError as SchemaError
@@ -54,6 +59,8 @@ if TYPE_CHECKING:
     from deniable.estimates.likelihood import maximum_likelihood as maximum_likelihood
     from deniable.reports.randomize import randomize as randomize
     from deniable.reports.reports import Reports as Reports
+    from deniable.survey.budget_over_time import budget as budget
+    from deniable.survey.design import design as design
     from deniable.survey.plan import Plan as Plan
     from deniable.survey.protocols import GRR as GRR
     from deniable.survey.protocols import LocalHashing as LocalHashing

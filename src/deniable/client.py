@@ -5,49 +5,62 @@ so that it can be read in one sitting and copied as it is. `report` is the whole
 
     record + plan's JSON  --(the operating system's randomness)-->  a fixed number of bytes
 
-A report is one little-endian integer: each feature, in the plan's order, owns the next bits of it.
+A plan has one or more *arms*, each a list of *blocks*: one question, or several that are randomized together, as one
+choice over all combinations of their answers. One draw picks the arm before any answer is looked at, and only what the
+arm asks is looked at. A report is one little-endian integer: in its lowest bits the arm's number, if there are several;
+then a field for each block, in the plan's order; then zeros up to the length of the longest arm.
 
-    randomized response   1 bit                   1 with probability q if the flag is true, else p
-    unary encoding        m bits                  the same for every value: the true one with q, the others with p
-    GRR                   bits of m - 1           the true value's index if a coin keeps it, else a uniform one
-    subset selection      m bits                  a set of k values: the true one among them with q, the others uniform
-    local hashing         128 + bits of g - 1     four 32-bit coefficients of a hash, then its bucket by GRR
-    public                as a flag or as GRR     the answer as it is
+    protocol             bits in a report     e^epsilon, a = keep     what the bits show
+    randomized response  1                    max(q/p, (1-p)/(1-q))   1 with probability q if the flag is true, else p
+    unary encoding       m                    q (1-p) / (p (1-q))     the same for every value: the true one with q
+    GRR                  bits of m - 1        1 + m a / (1-a)         the true value's index if a coin says so, or any
+    subset selection     m                    q (m-k) / ((1-q) k)     a set of k values, the true one in it with q
+    local hashing        128 + bits of g - 1  1 + g a / (1-a)         four coefficients of a hash, its bucket by GRR
+    public               as a flag, or GRR    1, as if it were free   the answer as it is: not protected at all
 
 Every probability is an integer over 65 536 and every draw a 16-bit integer compared with it, so nothing is rounded.
 No draw is skipped because of the answer: length, number of draws and order are the same whatever was answered.
 spec/report-format.md draws the layout; spec/vectors.json has draws and bytes to check another client against.
 
 A plan is refused unless its fingerprint and its epsilon follow from its content. Whoever can change a plan can still
-make another one: a device that must use one certain plan compares its fingerprint with the one it expects.
+make another one, so `report` refuses what was not agreed to as well. No error quotes an answer.
 """
 
 import bisect
 import functools
 import hashlib
+import itertools
 import json
 import math
 import numbers
 import os
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-VERSION = 1  # This client reads plans of this version.
-SCALE = 1 << 16  # Probabilities are integers over this.
+SCALE = 1 << 16  # Probabilities, and the shares of arms, are integers over this.
 PRIME = (1 << 31) - 1  # Hashes are polynomials modulo this prime.
 COEFFICIENTS = 4  # A hash is a cubic polynomial, so that any four values hash independently.
-MAX_VALUES = 4096  # A choice has at most so many values.
+EVERYBODY = "everybody"  # A plan without arms has one arm of this name.
+MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
 
 Source = Callable[[int], bytes]  # n -> n random bytes
 Feature = Mapping[str, Any]
+Protocol = Mapping[str, Any]
 
 FLAG_WORDS = {"true": 1, "True": 1, "TRUE": 1, "1": 1, "false": 0, "False": 0, "FALSE": 0, "0": 0}
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+LITTLE = 171  # From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
+WHO_DRAWS = (  # the device, or whoever invites people
+    "You are asked one of {} sets of questions. This device draws it before any answer, so it says nothing of you.",
+    "You are asked one of {} sets of questions. Whoever invited you chose which, and must have done so by chance.",
+)
 
 
 class DeniableError(ValueError):
@@ -62,15 +75,60 @@ class AnswerError(DeniableError):
     """An answer that does not fit the question."""
 
 
-def report(record: Mapping[str, Any], plan: str | bytes | Mapping[str, Any]) -> bytes:
+class Block(NamedTuple):
+    """Features that are randomized together, as one choice over all combinations of their answers; or one alone."""
+
+    places: tuple[int, ...]  # of its features in the plan
+    features: tuple[Feature, ...]
+    levels: tuple[int, ...]  # how many answers each feature has
+    m: int  # combinations of answers; 1 for a flag alone, which has one bit
+    protocol: Protocol
+    public: bool  # whether the answer is shown as it is
+    width: int  # bits of a report
+    ratio: "Fraction"  # e^epsilon
+
+
+class CheckedPlan(NamedTuple):
+    """A plan that was read and checked once; it shares nothing with what it was read from."""
+
+    fingerprint: str
+    epsilon: float  # of a whole report, in the largest arm
+    names: tuple[str, ...]  # of the arms
+    bounds: tuple[int, ...]  # cumulated shares of the arms
+    arms: tuple[tuple[Block, ...], ...]
+    public: tuple[str, ...]  # the features that every arm shows as they are
+    assigned: bool  # whether whoever invites people gives them their arms, so that the device must not draw
+    length: int  # bytes of a report
+
+
+Plan = str | bytes | Mapping[str, Any] | CheckedPlan
+
+
+def report(
+    record: Mapping[str, Any],
+    plan: Plan,
+    *,
+    expect: str | None = None,
+    at_most: float = 8.0,
+    public: Iterable[str] = (),
+    arm: str | None = None,
+) -> bytes:
     """Randomize one record as a plan says. Randomness comes from the operating system; if that fails, this raises.
 
     Parameters
     ----------
     record
-        `{feature name: answer}`; other keys are not looked at.
+        `{feature name: answer}`; what the arm does not ask is not looked at.
     plan
-        The plan's JSON, as text or already parsed.
+        The plan's JSON, as text or already parsed; or what `read` made of it, which saves time from then on.
+    expect
+        The fingerprint that the plan must have; without it, any plan that fits together is taken.
+    at_most
+        The largest epsilon of a whole report that is accepted.
+    public
+        The names of the public columns that the respondent agreed to show; a plan with any other is refused.
+    arm
+        The name of the arm, if `draw_arm` gave it before, or whoever invited the respondent; else it is drawn here.
 
     Returns
     -------
@@ -80,152 +138,289 @@ def report(record: Mapping[str, Any], plan: str | bytes | Mapping[str, Any]) -> 
     Examples
     --------
     >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
-    >>> len(report({"smoker": True}, plan.to_json()))
+    >>> len(report({"smoker": True}, plan.to_json(), expect=plan.fingerprint, at_most=1.0))
     1
     """
-    return report_from(os.urandom, record, read(plan))
+    checked = read(plan)
+    names = isinstance(public, Iterable) and not isinstance(public, Mapping)
+    _need(names, "public must be a list of names", type(public).__name__)  # kinds alone: an answer might stand there
+    agreed = [public] if isinstance(public, str) else list(public)
+    _need(isinstance(expect, str | None), "expect must be a fingerprint, 64 characters", type(expect).__name__)
+    _need(_is_positive(at_most), "at_most must be a number above 0", type(at_most).__name__)
+    whole = f"the plan's whole fingerprint must be {expect!r}; get the expected plan, and all 64 characters of it"
+    _need(expect in (None, checked.fingerprint), whole, checked.fingerprint)
+    ask = "ask for a plan that protects more, or raise at_most if the respondent agreed to this one"
+    _need(checked.epsilon <= at_most, f"epsilon of a whole report must be at most {at_most!r}; {ask}", checked.epsilon)
+    others = [name for name in checked.public if name not in agreed]
+    ask = "ask the respondent before you add a name there"
+    _need(not others, f"what is sent as it is, unprotected, must stand in public={agreed!r}; {ask}", others)
+    return report_from(os.urandom, record, checked, arm)
 
 
-def report_from(source: Source, record: Mapping[str, Any], plan: Mapping[str, Any]) -> bytes:
-    """`report` with its randomness as an argument: for tests, never for answers that matter."""
-    features = plan["features"]
-    codes = [encode(feature, answer(record, feature["name"])) for feature in features]
-    bits = position = 0
-    for feature, code in zip(features, codes, strict=True):
-        field, width = PERTURB[feature["protocol"]["name"]](code, feature, source)
+def report_from(source: Source, record: Mapping[str, Any], plan: Plan, arm: str | None = None) -> bytes:
+    """`report` with its randomness as an argument, and without its refusals: for tests, never for real answers."""
+    checked = read(plan)
+    bits = _arm_number(checked, arm, source)
+    blocks, position = checked.arms[bits], (len(checked.arms) - 1).bit_length()
+    codes = [_code(block, record) for block in blocks]
+    for block, code in zip(blocks, codes, strict=True):
+        field, width = PERTURB[block.protocol["name"]](code, block.m, block.protocol, source)
         bits |= field << position
         position += width
-    return bits.to_bytes((position + 7) // 8, "little")
+    return bits.to_bytes(checked.length, "little")
+
+
+def draw_arm(plan: Plan) -> str:
+    """Draw an arm by the operating system's randomness: its name, for `questions` and then for `report`.
+
+    Examples
+    --------
+    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("rich")]), epsilon=1.0, arms=[["smoker"], ["rich"]])
+    >>> arm = draw_arm(plan.to_json())
+    >>> questions(plan.to_json(), arm) == [{"name": arm}]
+    True
+    """
+    checked = read(plan)
+    return checked.names[_arm_number(checked, None, os.urandom)]
+
+
+def questions(plan: Plan, arm: str) -> list[dict[str, Any]]:
+    """List the features that an arm asks, as the plan's JSON has them, in its order; what is public is marked."""
+    checked, asked = read(plan), {}
+    _need(arm is not None, f"the arm must be one of {_listed(checked.names)}", arm)
+    for block in checked.arms[_arm_number(checked, arm, bytes)]:  # by its name: nothing is drawn
+        for place, feature in zip(block.places, block.features, strict=True):
+            copied = {key: list(part) if isinstance(part, tuple) else part for key, part in feature.items()}
+            asked[place] = copied | ({"public": True} if block.public else {})
+    return [asked[place] for place in sorted(asked)]
+
+
+def promise(plan: Plan) -> str:
+    """Say to a respondent, in plain words, the most that can be learned from a report, and what is not protected.
+
+    By Bayes' theorem a belief of 1 in 10 becomes at most r / (r + 9): r = e^epsilon of the largest arm for the whole
+    report, of its block for one answer, if all others are known. In exact fractions, rounded up.
+    """
+    checked = read(plan)
+    worst: dict[str, Fraction | int] = {}  # by answer, e^epsilon of the block that protects it least
+    for block in itertools.chain(*checked.arms):
+        worst |= {one["name"]: max(block.ratio, worst.get(one["name"], 1)) for one in block.features}
+    alone: dict[str, list[str]] = {}
+    for name in (name for name in worst if name not in checked.public):
+        alone.setdefault(_most(worst[name]), []).append(name)
+    whole = max(math.prod(block.ratio for block in arm) for arm in checked.arms)
+    public = ", ".join(checked.public)
+    lines = [
+        "Chance may change your answers on this device, before anything is sent.",
+        WHO_DRAWS[checked.assigned].format(len(checked.arms)) if len(checked.arms) > 1 else "",
+        f"Your whole report can raise what somebody suspects from 1 in 10 to {_most(whole)}.",
+        *(
+            f"One answer, if all others are known: from 1 in 10 to {most} ({', '.join(n)})."
+            for most, n in alone.items()
+        ),
+        "All in all this protects little: whoever sees your report can become nearly sure." if whole > LITTLE else "",
+        "This holds for one report. Another one about the same answers gives away as much again.",
+        "All of this comes on top of what is sent unprotected." if public else "",
+    ]
+    shown = f"Not protected at all, but sent as it is: {public}." if public else ""
+    return "\n".join(filter(None, [*(lines if alone else ["Nothing is protected here."]), shown]))
+
+
+def _is_positive(number: Any) -> bool:
+    return isinstance(number, numbers.Real) and not isinstance(number, bool) and float(number) > 0
+
+
+def _most(ratio: "Fraction | int") -> str:
+    return f"at most {math.ceil(100 * ratio / (ratio + 9))} in 100"
+
+
+def _arm_number(plan: CheckedPlan, arm: str | None, source: Source) -> int:
+    """The number of a named arm, or of one that is drawn: the first whose cumulated shares are above the draw."""
+    if arm is not None:
+        _need(isinstance(arm, str), "the arm must be given by its name", type(arm).__name__)
+        _need(arm in plan.names, f"the arm must be one of {_listed(plan.names)}", arm)
+        return plan.names.index(arm)
+    _need(not plan.assigned, "the device must not draw an arm that is assigned; give its name, arm=...", arm)
+    return bisect.bisect_right(plan.bounds, _draws(source, 1)[0]) if len(plan.arms) > 1 else 0
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return ", ".join(map(repr, texts[:8])) + (f", ... ({len(texts)} in all)" if len(texts) > 8 else "")
 
 
 # -- the plan ----------------------------------------------------------------------------------------------------------
 
 
-def read(plan: str | bytes | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Parse a plan's JSON; refuse it unless it is whole and its fingerprint and epsilon follow from its content."""
-    if not isinstance(plan, Mapping):
-        plan = _parse(plan)
-    version, features = plan.get("version"), plan.get("features")
-    if type(version) is not int or version != VERSION or not isinstance(features, list):
-        raise PlanError(f"this client reads plans of version {VERSION}; found {version!r}")
-    try:
-        made = fingerprint(plan)
-    except UnicodeError:
-        raise PlanError("the plan holds text that is not Unicode") from None
-    if plan.get("fingerprint") != made:
-        raise PlanError(
-            f"the plan was changed after it was made: it says its fingerprint is {plan.get('fingerprint')!r}, "
-            f"but its content gives {made!r}; get the plan again from whoever made it"
-        )
-    _check_features(features)
-    total = log_up(ratio(feature["protocol"], len(feature.get("values", "1"))) for feature in features)
-    if plan.get("epsilon") != total:
-        raise PlanError(
-            f"the plan says its epsilon is {plan.get('epsilon')!r}, but its probabilities give {total!r}; "
-            "get it again from whoever made it"
-        )
-    return plan
-
-
-def _check_features(features: list[Any]) -> None:
-    for place, feature in enumerate(features):
-        if not isinstance(feature, Mapping) or not isinstance(feature.get("protocol"), Mapping):
-            raise PlanError(f"feature {place} of the plan is not a feature with a protocol: {feature!r}")
-        check(feature)
+def read(plan: Plan) -> CheckedPlan:
+    """Read and check a plan's JSON, once for many reports; what was read already is given back as it is."""
+    if isinstance(plan, CheckedPlan):
+        return plan
+    document = _parse(plan)
+    tables: Any = _arms_of_version_1(document) if document["version"] == 1 else document.get("arms")
+    features = [_feature(place, table) for place, table in enumerate(document["features"])]
     names = [feature["name"] for feature in features]
-    if not names or len(set(names)) < len(names):
-        raise PlanError(f"a plan has one or more features of different names; found {names}")
+    _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
+    _need(isinstance(tables, list), "a plan of version 2 has a list of arms", tables)
+    arms = tuple(_arm(f"arm {number}", table, features) for number, table in enumerate(tables))
+    _check_arms(tables, arms, names)
+    _check_form(document, tables, arms)
+    largest = max(arms, key=lambda arm: math.prod(block.ratio for block in arm))
+    _check_stated(document, "epsilon", log_up(block.ratio for block in largest))
+    return CheckedPlan(
+        document["fingerprint"],
+        float(document["epsilon"]),
+        names=tuple(table["name"] for table in tables),
+        bounds=tuple(itertools.accumulate(table["share"] for table in tables)),
+        arms=arms,
+        public=tuple(block.features[0]["name"] for block in largest if block.public),
+        assigned="assigned" in document,
+        length=((len(arms) - 1).bit_length() + max(sum(block.width for block in arm) for arm in arms) + 7) // 8,
+    )
 
 
-def _parse(text: str | bytes) -> Mapping[str, Any]:
+def _parse(plan: Any) -> dict[str, Any]:
+    """The plan's JSON as objects of our own, so that nothing that becomes of a mapping afterwards matters."""
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            raise PlanError(f"a key stands twice in the plan, among {[key for key, _ in pairs]}")
+        _need(len(dict(pairs)) == len(pairs), "a key stands twice in the plan", [key for key, _ in pairs])
         return dict(pairs)
 
     try:
-        plan = json.loads(text, object_pairs_hook=once)
-    except PlanError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise PlanError(f"the plan is not JSON: {error}") from None
-    except TypeError:
-        raise PlanError(f"the plan must be JSON text, as plan.to_json() gives it; found {text!r}") from None
-    if not isinstance(plan, Mapping):
-        raise PlanError(f"the plan must be a JSON object; found {plan!r}")
-    return plan
+        text = json.dumps(plan, default=dict) if isinstance(plan, Mapping) else plan
+        document = json.loads(text, object_pairs_hook=once)
+        json.dumps(document, ensure_ascii=False).encode()  # half a surrogate pair is no Unicode, and fails here
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PlanError(f"the plan is not JSON; it must be JSON text, as plan.to_json() gives it: {error}") from None
+    _need(isinstance(document, dict), "the plan must be a JSON object", type(document).__name__)
+    version = document.get("version")
+    known = type(version) is int and version in (1, 2) and isinstance(document.get("features"), list)
+    _need(known, "this client reads plans of version 1 and 2, which have a list of features", version)
+    _check_stated(document, "fingerprint", fingerprint(document))
+    return dict(document)
+
+
+def _need(right: Any, what: str, found: Any) -> None:
+    if not right:
+        raise PlanError(f"{what}; found {found!r:.200}")
+
+
+def _check_stated(document: dict[str, Any], key: str, made: Any) -> None:
+    stated = document.get(key)
+    changed = f"the plan was changed after it was made: it says its {key} is {stated!r:.200}, but its content gives"
+    if isinstance(stated, bool) or stated != made:
+        raise PlanError(f"{changed} {made!r}; get the plan again from whoever made it")
 
 
 def fingerprint(plan: Mapping[str, Any]) -> str:
-    """SHA-256 of what the plan means: version and features as JSON with sorted keys, no spaces, in UTF-8."""
-    meaning = {"version": plan["version"], "features": plan["features"]}
+    """SHA-256 of what the plan means, as JSON with sorted keys, no spaces, in UTF-8."""
+    meaning = {key: plan[key] for key in ("version", "features", "arms", "assigned") if key in plan}
     text = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check(feature: Feature) -> None:
-    """Refuse a feature that could not be asked, or whose protocol would not randomize as it should."""
-    name, protocol, values = feature.get("name"), feature["protocol"], feature.get("values")
-    where = f"feature {name!r}"
-    if not isinstance(name, str) or not isinstance(feature.get("question", ""), str):
-        raise PlanError(f"a feature's name and question must be text; found {dict(feature)}")
-    if unknown := set(feature) - {"name", "question", "values", "edges", "protocol"}:
-        raise PlanError(f"{where}: unknown key {', '.join(map(repr, sorted(unknown)))}")
-    if "values" in feature:
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise PlanError(f"{where}: values must be a list of texts; found {values!r}")
-        if not 2 <= len(values) <= MAX_VALUES or len(set(values)) < len(values):
-            raise PlanError(f"{where}: there must be 2 to {MAX_VALUES} different values; found {len(values)}")
-    if "edges" in feature:
-        _check_edges(where, feature["edges"], values)
-    _check_protocol(where, protocol, values)
+def _arms_of_version_1(document: dict[str, Any]) -> list[Any]:
+    """The one arm of a plan of version 1, which asks each feature by itself; its features lose their protocols."""
+    _need(not {"arms", "assigned"} & set(document), "a plan of version 1 has no arms", sorted(document))
+    for place, feature in enumerate(document["features"]):
+        right = isinstance(feature, dict) and "protocol" in feature
+        _need(right, f"feature {place} of the plan must be a feature with a protocol", feature)
+    alone = [{"features": [at], "protocol": one.pop("protocol")} for at, one in enumerate(document["features"])]
+    return [{"name": EVERYBODY, "share": SCALE, "blocks": alone}]
 
 
-def _check_edges(where: str, edges: Any, values: list[str] | None) -> None:
-    if not isinstance(edges, list) or not all(isinstance(edge, str) and _number(edge) is not None for edge in edges):
-        raise PlanError(f"{where}: edges must be a list of numbers as text; found {edges!r}")
-    bounds = [float(edge) for edge in edges]
-    if values is None or len(edges) != len(values) + 1 or sorted(set(bounds)) != bounds:
-        raise PlanError(f"{where}: edges must rise, and be one more than its values; found {edges!r}")
+def _feature(place: int, table: Any) -> Feature:
+    """Check a feature and freeze it; refuse one that could not be asked."""
+    _need(isinstance(table, dict), f"feature {place} of the plan must be an object", table)
+    name, values, edges = table.get("name"), table.get("values"), table.get("edges")
+    right = isinstance(name, str) and isinstance(table.get("question", ""), str)
+    _need(right, "a feature's name and question must be text", table)
+    unknown = sorted(set(table) - {"name", "question", "values", "edges"})
+    _need(not unknown, f"feature {name!r} has an unknown key", unknown)
+    if "values" in table:
+        texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
+        right = texts and 2 <= len(values) <= MAX_VALUES and len(set(values)) == len(values)
+        _need(right, f"feature {name!r}: values must be a list of 2 to {MAX_VALUES} different texts", values)
+    if "edges" in table:
+        right = values and isinstance(edges, list) and len(edges) == len(values) + 1 and _rise(edges)
+        _need(right, f"feature {name!r}: edges must be rising numbers as text, one more than its values", edges)
+    return MappingProxyType({key: tuple(part) if isinstance(part, list) else part for key, part in table.items()})
 
 
-def _check_protocol(where: str, protocol: Mapping[str, Any], values: list[str] | None) -> None:
-    name = protocol.get("name")
-    if not isinstance(name, str) or name not in PERTURB:
-        raise PlanError(f"{where}: unknown protocol {name!r}; this client knows {', '.join(PERTURB)}")
-    if name in (FLAGS_ONLY if values else CHOICES_ONLY):
-        raise PlanError(f"{where} is a {'choice' if values else 'flag'}: {name} cannot randomize it")
-    _check_integers(where, protocol, values)
+def _rise(edges: list[Any]) -> bool:
+    bounds = [_number(edge) if isinstance(edge, str) else None for edge in edges]
+    return None not in bounds and sorted(set(bounds)) == bounds  # type: ignore[type-var]
 
 
-def _check_integers(where: str, protocol: Mapping[str, Any], values: list[str] | None) -> None:
-    """Refuse numbers that are not those of the protocol, or would show a false value as often as the true one."""
-    name = protocol["name"]
-    wanted = INTEGERS[name]
-    if set(protocol) - {"name"} != set(wanted):
-        raise PlanError(f"{where}: {name} has {', '.join(wanted) or 'no numbers'}; found {dict(protocol)}")
+def _parts(where: str, table: Any, **kinds: type) -> list[Any]:
+    """The parts of an object, which has just these keys, each of its kind and not empty."""
+    right = isinstance(table, dict) and set(table) == set(kinds)
+    right = right and all(type(table[key]) is kind and table[key] for key, kind in kinds.items())
+    _need(right, f"{where} must have {', '.join(kinds)} and nothing else, none of them empty", table)
+    return [table[key] for key in kinds]
+
+
+def _arm(where: str, table: Any, features: list[Feature]) -> tuple[Block, ...]:
+    _, _, blocks = _parts(where, table, name=str, share=int, blocks=list)
+    made = tuple(_block(f"{where}, block {number}", block, features) for number, block in enumerate(blocks))
+    places = [block.places for block in made]
+    once = sum(map(len, places)) == len({*itertools.chain(*places)})
+    _need(once and sorted(places) == places, f"{where} must ask a feature once, and have its blocks in order", places)
+    return made
+
+
+def _block(where: str, table: Any, features: list[Feature]) -> Block:
+    places, integers = _parts(where, table, features=list, protocol=dict)
+    right = all(type(place) is int and 0 <= place < len(features) for place in places) and sorted({*places}) == places
+    _need(right, f"{where}: its features must be places from 0 to {len(features) - 1}, in rising order", places)
+    asked, protocol = tuple(features[place] for place in places), MappingProxyType(integers)
+    levels = tuple(len(feature.get("values", "10")) for feature in asked)
+    m = math.prod(levels) if len(asked) > 1 or "values" in asked[0] else 1
+    _need(m <= MAX_VALUES, f"{where}: there must be at most {MAX_VALUES} combinations of answers", m)
+    _check_protocol(f"feature {' x '.join(feature['name'] for feature in asked)!r}", protocol, m)
+    public = protocol["name"] == "public"
+    _need(not public or len(asked) == 1, f"{where}: what is public must be a block by itself", places)
+    _, width = PERTURB[protocol["name"]](0, m, protocol, bytes)  # zeros for draws
+    return Block(tuple(places), asked, levels, m, protocol, public, width, ratio(protocol, m))
+
+
+def _check_arms(tables: list[Any], arms: Sequence[Sequence[Block]], names: list[str]) -> None:
+    """Refuse arms that do not make a plan together."""
+    arm_names, shares = [arm["name"] for arm in tables], [arm["share"] for arm in tables]
+    _need(len(set(arm_names)) == len(arms), "arms must have different names", arm_names)
+    _need(sum(shares) == SCALE and min(shares) > 0, f"the shares of arms must be above 0 and sum to {SCALE}", shares)
+    asked = {place for arm in arms for block in arm for place in block.places}
+    never = [name for place, name in enumerate(names) if place not in asked]
+    _need(not never, "every feature must be asked in some arm", never)
+    public = {tuple(block.places for block in arm if block.public) for arm in arms}
+    _need(len(public) == 1, "what is public in one arm must be so in every arm", public)
+
+
+def _check_form(document: dict[str, Any], tables: list[Any], arms: Sequence[Sequence[Block]]) -> None:
+    """Refuse a plan that is not written in the one way that there is for it."""
+    right = "assigned" not in document or (document["assigned"] is True and len(arms) > 1)
+    _need(right, "assigned must be true, of several arms, or left out", document.get("assigned"))
+    if len(arms) == 1 and document["version"] == 2:
+        together = any(len(block.places) > 1 for block in arms[0]) and tables[0]["name"] == EVERYBODY
+        _need(together, f"one arm is named {EVERYBODY!r}, and is version 1 without blocks of several features", tables)
+
+
+def _check_protocol(where: str, protocol: Protocol, m: int) -> None:
+    """Refuse an unknown protocol, and numbers that are not its own or show a false value as often as the true one."""
+    name: Any = protocol.get("name")
+    _need(isinstance(name, str) and name in PERTURB, f"{where} has an unknown protocol", name)
+    kind, others = ("choice", FLAGS_ONLY) if m > 1 else ("flag", CHOICES_ONLY)
+    _need(name not in others, f"{where} is a {kind}: it needs another protocol", name)
+    wanted, p, q, size = INTEGERS[name], *(protocol.get(key, 0) for key in ("p", "q", "size"))
+    _need(protocol.keys() == {"name", *wanted}, f"{where}: {name} has {', '.join(wanted) or 'no numbers'}", [*protocol])
     for key, (least, most) in wanted.items():
-        if type(protocol[key]) is not int or not least <= protocol[key] <= most:
-            raise PlanError(f"{where}: {key} must be a whole number from {least} to {most}; found {protocol[key]!r}")
-    if "p" in wanted and protocol["p"] >= protocol["q"]:
-        raise PlanError(f"{where}: p must be below q; found p = {protocol['p']}, q = {protocol['q']}")
-    m = len(values or ())
-    if "size" in wanted and not protocol["size"] * SCALE < protocol["q"] * m:
-        raise PlanError(f"{where}: q must be above {protocol['size']}/{m} of {SCALE}; found {protocol['q']}")
+        right = type(protocol[key]) is int and least <= protocol[key] <= most
+        _need(right, f"{where}: {key} must be a whole number from {least} to {most}", protocol[key])
+    _need("p" not in wanted or p < q, f"{where}: p must be below q", dict(protocol))
+    _need("size" not in wanted or size * SCALE < q * m, f"{where}: q must be above {size}/{m} of {SCALE}", q)
 
 
-def ratio(protocol: Mapping[str, Any], m: int) -> "Fraction":
-    """e^epsilon of a protocol for m values: the largest ratio of a report's probabilities under two answers, exactly.
-
-        randomized response   max(q / p, (1 - p) / (1 - q))      both answers of a flag must stay deniable
-        unary encoding        q (1 - p) / (p (1 - q))            two answers differ in two bits
-        GRR                   1 + m a / (1 - a)                  kept with a = keep / 65 536, else one of m
-        subset selection      q (m - k) / ((1 - q) k)            of k values, the true one among them with q
-        local hashing         1 + g a / (1 - a)                  the same on g buckets
-        public                1                                  counted as free, being not protected at all
-
-    Here p and q are the plan's integers over 65 536.
-    """
+def ratio(protocol: Protocol, m: int) -> "Fraction":
+    """e^epsilon of a protocol for m values: the largest ratio of a report's probabilities under two answers."""
     from fractions import Fraction
 
     if protocol["name"] == "public":
@@ -252,12 +447,20 @@ def log_up(ratios: "Iterable[Fraction]") -> float:
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 
+def _code(block: Block, record: Mapping[str, Any]) -> int:
+    """The code of a combination of answers: codes of its features as digits, the first one slowest."""
+    code = 0
+    for feature, levels in zip(block.features, block.levels, strict=True):
+        code = code * levels + encode(feature, answer(record, feature["name"]))
+    return code
+
+
 def answer(record: Mapping[str, Any], name: str) -> Any:
     """Look a feature's answer up in a record."""
     if not isinstance(record, Mapping):
-        raise AnswerError(f"a record is a mapping such as {{'smoker': True}}; found {record!r}")
+        raise AnswerError("a record is a mapping such as {'smoker': True}; found " + type(record).__name__)
     if name not in record:
-        raise AnswerError(f"column {name!r} is missing; found {', '.join(map(repr, record)) or 'none'}")
+        raise AnswerError(f"column {name!r} is missing")
     return record[name]
 
 
@@ -267,36 +470,29 @@ def encode(feature: Feature, answer: Any) -> int:
     if answer is None or (isinstance(answer, str) and not answer) or (number is not None and math.isnan(number)):
         hint = f"list a value such as 'no answer' in {name!r}" if values else "ask it as a choice with a 'no answer'"
         raise AnswerError(f"column {name!r} has no answer (null); leave the record out, or {hint}")
-    return _encode_flag(name, answer, number) if values is None else _encode_choice(feature, answer, number)
-
-
-def _encode_flag(name: str, answer: Any, number: float | None) -> int:
+    if values is not None:
+        return _encode_choice(feature, answer, number)
     if isinstance(answer, str) and answer in FLAG_WORDS:
         return FLAG_WORDS[answer]
     if not isinstance(answer, str) and number in (0, 1):
         return int(number)
-    raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0; found {answer!r}")
+    raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0")
 
 
 def _encode_choice(feature: Feature, answer: Any, number: float | None) -> int:
     name, values = feature["name"], feature["values"]
     if isinstance(answer, bool) or (number is None and not isinstance(answer, str)):
-        raise AnswerError(f"column {name!r} takes text or a number; found {answer!r} ({type(answer).__name__})")
+        raise AnswerError(f"column {name!r} takes text or a number, and got another type")
     code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(number))
-    if code is None and "edges" in feature:
-        return _range(name, feature["edges"], answer, number)
-    if code is None:
-        shown = ", ".join(map(repr, values[:8])) + (f", ... ({len(values)} in all)" if len(values) > 8 else "")
-        raise AnswerError(f"column {name!r}: {answer!r} is not one of its values {shown}")
-    return code
-
-
-def _range(name: str, edges: list[str], answer: Any, number: float | None) -> int:
-    bounds = [float(edge) for edge in edges]
+    if code is not None:
+        return code
+    if "edges" not in feature:
+        raise AnswerError(f"column {name!r}: the answer is not one of its values {_listed(values)}")
+    edges, bounds = feature["edges"], [float(edge) for edge in feature["edges"]]
     if number is None:
-        raise AnswerError(f"column {name!r} takes a number; found {answer!r}")
+        raise AnswerError(f"column {name!r} takes a number")
     if not bounds[0] <= number <= bounds[-1]:
-        raise AnswerError(f"column {name!r}: {answer!r} is outside its ranges, {edges[0]} to {edges[-1]}")
+        raise AnswerError(f"column {name!r}: the answer is outside its ranges, {edges[0]} to {edges[-1]}")
     return min(bisect.bisect_right(bounds, number), len(bounds) - 1) - 1
 
 
@@ -304,11 +500,9 @@ def _number(answer: Any) -> float | None:
     """A number as a float, also from text such as "-1.5e3" or "inf"; None for anything else."""
     if isinstance(answer, str):
         return float(answer) if NUMBER.fullmatch(answer) or answer in ("inf", "-inf") else None
-    if not isinstance(answer, numbers.Number):
-        return None
     try:
-        return float(answer)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):  # complex numbers, signalling nan, integers beyond all floats
+        return float(answer) if isinstance(answer, numbers.Number) else None  # type: ignore[arg-type]
+    except Exception:  # complex numbers, signalling nan, integers beyond all floats; none may quote the answer
         return None
 
 
@@ -323,54 +517,41 @@ def _codes(values: tuple[str, ...]) -> dict[str, int]:
     return {value: code for code, value in enumerate(values)}
 
 
-# -- randomizing: each takes (code, feature, source) and gives (field, width in bits) ----------------------------------
+# -- randomizing: each takes a code, a block's m and protocol, and the source; gives a field and its width in bits -----
 
 
-def _bits(code: int, feature: Feature, source: Source) -> tuple[int, int]:
-    protocol = feature["protocol"]
-    columns = range(len(feature["values"])) if "values" in feature else range(1, 2)
-    field = 0
-    for place, (column, draw) in enumerate(zip(columns, _draws(source, len(columns)), strict=True)):
+def _bits(code: int, m: int, protocol: Protocol, source: Source) -> tuple[int, int]:
+    field, columns = 0, range(m) if m > 1 else range(1, 2)  # a flag's one bit is that of True
+    for place, (column, draw) in enumerate(zip(columns, _draws(source, m), strict=True)):
         field |= (draw < protocol["q" if column == code else "p"]) << place
-    return field, len(columns)
+    return field, m
 
 
-def _grr(code: int, feature: Feature, source: Source) -> tuple[int, int]:
-    return _keep_or_uniform(code, feature["protocol"]["keep"], len(feature["values"]), source)
-
-
-def _subset_selection(code: int, feature: Feature, source: Source) -> tuple[int, int]:
-    m, size = len(feature["values"]), feature["protocol"]["size"]
+def _grr(code: int, m: int, protocol: Protocol, source: Source) -> tuple[int, int]:
     (coin,) = _draws(source, 1)
-    others = list(range(m - 1))
+    other = _uniform(m, source)  # drawn even when the answer is kept, or the time taken would show the coin
+    return (code if coin < protocol["keep"] else other), (m - 1).bit_length()
+
+
+def _subset_selection(code: int, m: int, protocol: Protocol, source: Source) -> tuple[int, int]:
+    size, others = protocol["size"], list(range(m - 1))
+    (coin,) = _draws(source, 1)
     for place in range(size):  # the first places of a shuffle; one more than is needed if the true value is in the set
         at = place + _uniform(m - 1 - place, source)
         others[place], others[at] = others[at], others[place]
     chosen = [other + (other >= code) for other in others[:size]]  # all values but the true one
-    chosen[-1] = code if coin < feature["protocol"]["q"] else chosen[-1]
+    chosen[-1] = code if coin < protocol["q"] else chosen[-1]
     return sum(1 << value for value in chosen), m
 
 
-def _local_hashing(code: int, feature: Feature, source: Source) -> tuple[int, int]:
-    buckets = feature["protocol"]["buckets"]
+def _local_hashing(code: int, m: int, protocol: Protocol, source: Source) -> tuple[int, int]:  # noqa: ARG001
     seed = [_coefficient(source) for _ in range(COEFFICIENTS)]
     h = 0
     for c in reversed(seed):  # c0 + c1 x + c2 x^2 + c3 x^3 modulo the prime, at x = the value's index
         h = (h * code + c) % PRIME
-    field, width = _keep_or_uniform(h * buckets // PRIME, feature["protocol"]["keep"], buckets, source)
+    field, width = _grr(h * protocol["buckets"] // PRIME, protocol["buckets"], protocol, source)
     packed = int.from_bytes(struct.pack(f"<{COEFFICIENTS}I", *seed), "little")
     return packed | field << 32 * COEFFICIENTS, 32 * COEFFICIENTS + width
-
-
-def _public(code: int, feature: Feature, source: Source) -> tuple[int, int]:  # noqa: ARG001 - one contract
-    levels = len(feature["values"]) if "values" in feature else 2
-    return code, (levels - 1).bit_length()
-
-
-def _keep_or_uniform(code: int, keep: int, m: int, source: Source) -> tuple[int, int]:
-    (coin,) = _draws(source, 1)
-    other = _uniform(m, source)  # drawn even when the answer is kept, or the time taken would show the coin
-    return (code if coin < keep else other), (m - 1).bit_length()
 
 
 def _uniform(m: int, source: Source) -> int:
@@ -392,13 +573,13 @@ def _draws(source: Source, count: int) -> tuple[int, ...]:
     return struct.unpack(f"<{count}H", source(2 * count))
 
 
-PERTURB: dict[str, Callable[[int, Feature, Source], tuple[int, int]]] = {
+PERTURB: dict[str, Callable[[int, int, Protocol, Source], tuple[int, int]]] = {
     "randomized response": _bits,
     "GRR": _grr,
     "subset selection": _subset_selection,
     "unary encoding": _bits,
     "local hashing": _local_hashing,
-    "public": _public,
+    "public": lambda code, m, _protocol, _source: (code, (max(m, 2) - 1).bit_length()),
 }
 _COIN = (1, SCALE - 1)
 INTEGERS: dict[str, dict[str, tuple[int, int]]] = {  # what a protocol's JSON holds, from least to most

@@ -10,14 +10,21 @@ Each message says what was found, where, and what to do next.
     ├── CountError     counts that cannot be, were not made, or do not add
     └── EstimateError  a question that an estimate cannot answer
 
-The command line prints any of them as one line and exits with status 1.
+    DeniableWarning (a UserWarning)
+    ├── ArmSizeWarning      arms were answered by more or fewer people than their shares say
+    └── HomogeneityWarning  surveys, or arms, that were combined do not agree with each other
+
+The command line prints any error as one line and exits with status 1.
 """
 
 from collections.abc import Iterable
 
 from deniable.client import AnswerError, DeniableError, PlanError
 
-__all__ = ["AnswerError", "CountError", "DeniableError", "EstimateError", "PlanError", "ReportError", "SchemaError"]
+__all__ = [
+    "AnswerError", "ArmSizeWarning", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
+    "HomogeneityWarning", "PlanError", "ReportError", "SchemaError",
+]  # fmt: skip
 
 
 class SchemaError(DeniableError):
@@ -36,15 +43,27 @@ class EstimateError(DeniableError):
     """Raised for a question that an estimate cannot answer."""
 
 
+class DeniableWarning(UserWarning):
+    """Root of the warnings that this package gives about a survey."""
+
+
+class ArmSizeWarning(DeniableWarning):
+    """Given where arms have sizes that their shares hardly explain: being asked them may have changed who answered."""
+
+
+class HomogeneityWarning(DeniableWarning):
+    """Given where surveys, or arms of one, that are combined in one estimate hardly agree with each other."""
+
+
 # A value that an error message shows takes at most this many characters.
 MOST_SHOWN = 100
 
 
 def abbreviated(value: object) -> str:
-    """A value as an error message shows it: its repr, shortened; of what prints in several lines, the type alone."""
+    """A value as an error message shows it: its repr, shortened; of what holds many, which may be answers, the type."""
     start = value[:MOST_SHOWN] if isinstance(value, str | bytes) else value
     text = repr(start)
-    if "\n" in text:  # a frame, a table or a matrix
+    if "\n" in text or (len(text) > MOST_SHOWN and not isinstance(value, str | bytes | int | float)):
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 

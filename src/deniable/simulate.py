@@ -5,16 +5,19 @@ same counts without any rows: respondents of one kind show each pattern of evide
 the sum over kinds, feature by feature, takes as long for a billion respondents as for ten.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from math import prod
+from itertools import combinations
+from math import comb, prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.client import SCALE
 from deniable.counts.counts import Counts
+from deniable.counts.layout import patterns_shape
 from deniable.errors import AnswerError
 from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import checked_generator, seeded
@@ -24,7 +27,10 @@ from deniable.survey.protocols.base import Protocol
 from deniable.survey.schema import Flag, Schema
 
 # The most combinations of all features' patterns that are drawn at once.
-MOST_PATTERNS = 1 << 24
+MOST_PATTERNS = 1 << 20
+# The probabilities of more patterns than this are multiplied by ROUNDED, lest rounding let their sum exceed one.
+MANY_PATTERNS = 1 << 14
+ROUNDED = 1 - 1e-12
 
 Array = npt.NDArray[np.float64]
 Counted = npt.NDArray[np.int64]
@@ -192,7 +198,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
     Returns
     -------
     Counts
-        The counts of one table of all features.
+        The counts of one table of all features; of a plan with arms, of each arm's, with sizes drawn by their shares.
 
     Examples
     --------
@@ -201,23 +207,122 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
     1000000000
     """
     checked_generator(rng, AnswerError)
-    levels = tuple(feature.levels for feature in plan.schema)
+    if not isinstance(plan, Plan):
+        raise AnswerError(f"a survey is simulated by a Plan; found {plan!r:.100}")
+    if hashed := [block.name for block in plan.blocks if not block.protocol.exact_patterns]:
+        raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
     if isinstance(of, Truth):
         _check_plan(of, plan)
         if n is None:
             raise AnswerError("counts of a truth need n, how many respondents to draw")
-        people = of.people(n, rng)
+        sizes = rng.multinomial(_checked_size(n), np.array(plan.shares) / SCALE) if plan.has_arms else [n]
+        people = [_asked(of, arm).people(size, rng) for arm, size in zip(plan.arms, map(int, sizes), strict=True)]
     else:
-        try:
-            people = np.asarray(of)
-        except ValueError:
-            raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {of!r}") from None
+        people = list(_by_arm(plan, _checked_people(plan, of), rng))
+    parts = [_shown(arm, own, rng) for arm, own in zip(plan.arms, people, strict=True)]
+    return Counts(plan, arms=parts) if plan.has_arms else parts[0]
+
+
+def _checked_people(plan: Plan, of: Any) -> Counted:
+    """Given numbers of each kind of respondent, checked."""
+    levels = tuple(feature.levels for feature in plan.schema)
+    try:
+        people = np.asarray(of)
+    except ValueError:
+        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {of!r}") from None
     if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
         raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {people!r}")
-    if hashed := [feature.name for feature, protocol in plan if not protocol.exact_patterns]:
-        raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
-    shown = shown_patterns(plan.protocols, people[None], rng)[0]
-    return Counts(plan, patterns={plan.schema.names: shown})
+    return people
+
+
+def _asked(of: Truth, arm: Plan) -> Truth:
+    """The truth of the features that an arm asks."""
+    return Truth(arm.schema, _margin(of.schema, of.shares, arm))
+
+
+def _margin(schema: Schema, table: npt.NDArray[Any], arm: Plan) -> npt.NDArray[Any]:
+    """A table of all features summed to those that an arm asks."""
+    others = tuple(place for place, name in enumerate(schema.names) if name not in arm)
+    return np.asarray(table.sum(axis=others))
+
+
+def _by_arm(plan: Plan, people: Counted, rng: np.random.Generator) -> Iterator[Counted]:
+    """Given respondents put into arms at random by the arms' shares, each arm's with the features that it asks."""
+    if not plan.has_arms:
+        yield people
+        return
+    kinds = np.flatnonzero(people)
+    drawn = rng.multinomial(people.reshape(-1)[kinds], np.array(plan.shares) / SCALE)
+    for arm, own in zip(plan.arms, drawn.T, strict=True):
+        whole = np.zeros(people.size, np.int64)
+        whole[kinds] = own
+        yield _margin(plan.schema, whole.reshape(people.shape), arm)
+
+
+def _shown(arm: Plan, people: Counted, rng: np.random.Generator) -> Counts:
+    """The counts of what these respondents of one arm show."""
+    order = [arm.schema.index(name) for block in arm.blocks for name in block.names]
+    by_unit = people.transpose(order).reshape([block.unit.levels for block in arm.blocks])
+    names = arm.units.schema.names
+    if patterns_shape(arm, names) is not None:
+        return Counts(arm, patterns={names: shown_patterns(arm.protocols, by_unit[None], rng)[0]})
+    large = [place for place, protocol in enumerate(arm.protocols) if protocol.several]
+    if len(large) == 1 and all(place in large or not protocol.protects for place, protocol in enumerate(arm.protocols)):
+        return Counts(arm, {names: _one_large(arm.protocols, large[0], by_unit, rng)})
+    laws = [_possible_patterns(protocol) for protocol in arm.protocols]
+    table = _drawn([law for law, _ in laws], by_unit[None], rng)[0]
+    for _, evidence in laws:  # the axis of this unit is the first, and goes to the end
+        table = np.tensordot(table, evidence, axes=([0], [0]))
+    return Counts(arm, {names: table})
+
+
+def _one_large(protocols: Sequence[Protocol], large: int, people: Counted, rng: np.random.Generator) -> Counted:
+    """The table of one unit of many values beside public ones: drawn value by value, in each stratum of these."""
+    last = np.moveaxis(people, large, -1)
+    marked = marked_values(protocols[large], last.reshape(-1, last.shape[-1]), rng).reshape(last.shape)
+    table = np.concatenate([last.sum(axis=-1, keepdims=True), marked], axis=-1)
+    for place in (place for place in range(len(protocols)) if place != large):
+        evidence = protocols[place].pattern_evidence  # of a public answer, its only pattern
+        table = np.tensordot(table, evidence, axes=([0], [0]))
+    return np.moveaxis(table, 0, large) if len(protocols) > 1 else table
+
+
+def marked_values(protocol: Protocol, people: Counted, rng: np.random.Generator) -> Counted:
+    """Draw how many reports mark each value, in each of many surveys, without any pattern: (surveys, values).
+
+    Independent bits are binomial. Of sets of a fixed size, values are gone through one by one, beginning after the true
+    one: of those who have r others still to mark and see so many left, each marks this one with probability r / left.
+    """
+    if protocol.always_marked is None:
+        others = people.sum(axis=-1, keepdims=True) - people
+        return np.asarray(rng.binomial(people, protocol.q) + rng.binomial(others, protocol.p))
+    m, size = protocol.columns, protocol.always_marked
+    marked = rng.binomial(people, protocol.q)
+    waiting = np.zeros((*people.shape, size + 1), np.int64)  # by true value, and by how many others are still to mark
+    waiting[..., size - 1], waiting[..., size] = marked, people - marked
+    for step in range(1, m):  # the value that is so many after the true one
+        taken = rng.binomial(waiting, np.minimum(1.0, np.arange(size + 1) / (m - step)))
+        marked += np.roll(taken.sum(axis=-1), step, axis=-1)
+        waiting -= taken
+        waiting[..., :-1] += taken[..., 1:]
+    return np.asarray(marked)
+
+
+def _possible_patterns(protocol: Protocol) -> tuple[Array, Counted]:
+    """P(pattern | code) of all patterns that can be, and the evidence (1, bits) of each of them.
+
+    Of sets of a fixed size they are far fewer than all combinations of bits.
+    """
+    size, m = protocol.always_marked, protocol.columns
+    if not protocol.several or size is None or comb(m, size) > MOST_PATTERNS:
+        _check_patterns(protocol.pattern_count)
+        return protocol.pattern_probabilities, protocol.pattern_evidence
+    sets = np.array(list(combinations(range(m), size)))
+    bits = np.zeros((len(sets), m), np.int64)
+    np.put_along_axis(bits, sets, 1, axis=1)
+    law = protocol.likelihood(bits)
+    evidence = np.hstack([np.ones((len(bits), 1), np.int64), bits])
+    return np.asarray((law / law.sum(axis=0)).T, np.float64), evidence
 
 
 def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng: np.random.Generator) -> Counted:
@@ -225,11 +330,22 @@ def shown_patterns(protocols: Sequence[Protocol], people: npt.NDArray[Any], rng:
 
     People are (surveys, answers...), and what is shown (surveys, patterns...).
     """
-    laws = [protocol.pattern_probabilities for protocol in protocols]
-    if prod(law.shape[1] for law in laws) > MOST_PATTERNS:
+    _check_patterns(prod(protocol.pattern_count for protocol in protocols))
+    return _drawn([protocol.pattern_probabilities for protocol in protocols], people, rng)
+
+
+def _check_patterns(patterns: int) -> None:
+    """Refuse to draw more patterns of evidence than memory should hold."""
+    if patterns > MOST_PATTERNS:
         raise AnswerError("there are too many patterns of evidence to draw; simulate reports, or fewer features")
+
+
+def _drawn(laws: Sequence[Array], people: npt.NDArray[Any], rng: np.random.Generator) -> Counted:
+    """Draw how many show each combination of patterns: for each code of each feature, a multinomial."""
+    _check_patterns(prod(law.shape[1] for law in laws))
     tensor = people
     for law in laws:  # the axis of this feature is the second, and goes to the end
+        law = law * ROUNDED if law.shape[1] > MANY_PATTERNS else law
         tensor = np.sum([rng.multinomial(tensor[:, x], chances) for x, chances in enumerate(law)], axis=0)
     return tensor
 

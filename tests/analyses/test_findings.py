@@ -165,3 +165,40 @@ def test_the_page_imports_no_statistics() -> None:
             modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for module in modules:
                 assert not module.startswith(("deniable.estimates", "deniable.inference", "numpy", "scipy")), file
+
+
+# -- arms --------------------------------------------------------------------------------------------------------------
+
+ARMS = dn.Plan(SCHEMA, epsilon=4.0, arms={("rare", "town"): 3, ("town", "common"): 2, ("sports", "common"): 1})
+
+
+def test_findings_say_who_was_asked() -> None:
+    counts = simulated(TRUTH, ARMS, np.random.default_rng(1), n=6_000)
+    found = survey_findings(counts)
+    assert found.arms is not None
+    assert [arm.expected for arm in found.arms.each] == pytest.approx([3_000, 2_000, 1_000], abs=0.1)
+    assert [arm.n for arm in found.arms.each] == [arm.n for arm in counts.arms]
+    assert not found.arms.unlikely
+    first, second, third = (arm.n for arm in counts.arms)
+    shares = {share.label: share.asked for one in found.shares for share in one.shares}
+    assert {label: own and own.n for label, own in shares.items()} == {
+        "rare": first, "common": second + third, "x": first + second, "y": first + second, "z": first + second,
+        "chess": third, "judo": third,
+    }  # fmt: skip
+    pairs = {pair.names: pair.asked for pair in found.pairs.tested}
+    assert {names: own and (own.n, own.of) for names, own in pairs.items()} == {
+        ("rare", "town"): (first, 6_000),
+        ("town", "common"): (second, 6_000),
+        ("sports: chess", "sports: judo"): (third, 6_000),
+        ("sports: chess", "common"): (third, 6_000),
+        ("sports: judo", "common"): (third, 6_000),
+    }
+    assert (found.pairs.apart, found.pairs.nobody) == (5, 0)
+    assert survey_findings(simulated(TRUTH, PLAN, np.random.default_rng(1), n=100)).arms is None
+
+
+def test_unlikely_sizes_are_found_and_not_warned_about() -> None:
+    one, other = (simulated(TRUTH, ARMS, np.random.default_rng(1), n=n) for n in (6_000, 1_000))
+    found = survey_findings(dn.Counts(ARMS, arms=[*one.arms[:2], other.arms[2]]))
+    assert found.arms is not None
+    assert found.arms.unlikely

@@ -90,6 +90,33 @@ def test_with_about_so_many_reports_tables_and_shares_within_groups_are_answered
     assert share_answered(TRUTH, plan, int(needed.reports / 6), ask) <= 0.3
 
 
+DESIGNS = {
+    "arms": (dn.Plan(SCHEMA, epsilon=2.0, arms=[["a", "c"], ["a", "b"], [["b", "c"], ["d"]]]), 200, ("a", "c")),
+    "blocks": (dn.Plan(SCHEMA, epsilon=4.0, together=[["a", "c"]]), 100, ("b", "c")),
+    "alone beside a block": (dn.Plan(SCHEMA, epsilon=4.0, together=[["a", "c"]]), 100, ("b", "d")),
+}
+
+
+@pytest.mark.parametrize(("plan", "n", "pair"), DESIGNS.values(), ids=DESIGNS.keys())
+def test_with_about_so_many_reports_a_pair_of_a_design_is_answered(
+    plan: dn.Plan, n: int, pair: tuple[str, str]
+) -> None:
+    rng = np.random.default_rng(1)
+    told = []
+    for _ in range(20):  # what one survey says is between half and twice the median, in four of five
+        counts = simulated(TRUTH, plan, rng, n=n)
+        told.append(reports_needed.for_pairs(counts, [pair])[pair].reports)
+    reports = np.median(told)
+    assert reports > n
+
+    def ask(counts: dn.Counts) -> bool:
+        rows = {(row["first"], row["second"]): row for row in dn.associations(counts).to_pylist()}
+        return not np.isnan(rows[pair]["low"]) and not np.isnan(rows[pair]["p_value"])
+
+    assert share_answered(TRUTH, plan, int(2 * reports), ask) >= 0.8
+    assert share_answered(TRUTH, plan, int(reports / 4), ask) <= 0.2
+
+
 def test_the_search_finds_what_trying_every_step_finds() -> None:
     """And the rule only gets easier with more reports, on which halving relies."""
     plan = dn.Plan(SCHEMA, epsilon=6.0)

@@ -36,7 +36,7 @@ def survey(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     monkeypatch.chdir(tmp_path)
     Path("survey.toml").write_text(SURVEY)
     Path("answers.csv").write_text(CSV)
-    assert main(["plan", "survey.toml", "--epsilon", "6", "-o", "plan.json"]) == 0
+    assert main(["plan", "survey.toml", "--epsilon", "6", "--split", "-o", "plan.json"]) == 0
     assert "Total epsilon" in capsys.readouterr().err
     return tmp_path
 
@@ -64,20 +64,24 @@ def test_several_files_and_folders_become_one_file_of_reports(capsys: pytest.Cap
     assert len(dn.Reports.load("reports.parquet")) == 12
     Path("more/b.csv").write_text(CSV.replace("young", "odd"))
     assert main(["randomize", "plan.json", "answers.csv", "more", "-o", "reports.parquet"]) == 1
-    assert "deniable: more/b.csv: row 1 (counted from 0), column 'age': 'odd'" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "deniable: more/b.csv: row 1 (counted from 0), column 'age': the answer is not one of its values" in err
+    assert "found 'odd'" in err
     assert len(dn.Reports.load("reports.parquet")) == 12
 
 
 def test_plan_goes_to_stdout_unless_told(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
-    assert main(["plan", "survey.toml", "--epsilon", "6"]) == 0
+    assert main(["plan", "survey.toml", "--epsilon", "6", "--split"]) == 0
     out, err = capsys.readouterr()
     assert out == (survey / "plan.json").read_text()
     assert "Total epsilon" in err
 
 
 def test_public_columns_are_named_loudly(survey: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", str(survey / "survey.toml"), "--epsilon", "1", "--public", "age", "-o", "p.json"]) == 0
+    assert (
+        main(["plan", str(survey / "survey.toml"), "--epsilon", "1", "--split", "--public", "age", "-o", "p.json"]) == 0
+    )
     assert "NOT PROTECTED, shown as they are: age." in capsys.readouterr().err
     assert dn.Plan.load("p.json")["smoker"].epsilon == pytest.approx(0.5, abs=1e-3)
 
@@ -98,7 +102,8 @@ FAILURES: dict[str, tuple[list[str], str]] = {
         ["plan", "survey.toml", "--epsilon", "1", "-o", "none/p.json"],
         "none/p.json: cannot be written: there is",
     ),
-    "no epsilon": (["plan", "survey.toml"], "no protocol for 'smoker', .*or give a total: epsilon, or --epsilon"),
+    "no epsilon": (["plan", "survey.toml"], "give --epsilon; or, for the least one, both --people and --half-width"),
+    "no epsilon to split": (["plan", "survey.toml", "--split"], "no protocol for 'smoker', .*or --epsilon"),
     "over its input": (["plan", "survey.toml", "--epsilon", "1", "-o", "survey.toml"], "would be written over"),
     "over the answers": (["randomize", "plan.json", "answers.csv", "-o", "./answers.csv"], "would be written over"),
     "over the plan": (["randomize", "plan.json", "answers.csv", "-o", "plan.json"], "would be written over"),
@@ -121,7 +126,10 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     "not a plan": (["randomize", "answers.csv", "answers.csv", "-o", "r.parquet"], "answers.csv: the plan is not JSON"),
     "no answers": (["randomize", "plan.json", "none.csv", "-o", "r.parquet"], "none.csv: no such file"),
     "unknown ending": (["randomize", "plan.json", "survey.toml", "-o", "r.parquet"], "a .csv or a .parquet file"),
-    "bad answer": (["randomize", "plan.json", "bad.csv", "-o", "r.parquet"], "bad.csv: row 1 .*column 'age': 'odd' is"),
+    "bad answer": (
+        ["randomize", "plan.json", "bad.csv", "-o", "r.parquet"],
+        "bad.csv: row 1 .*column 'age': the answer is not one of .*found 'odd'",
+    ),
     "empty cell": (
         ["randomize", "plan.json", "empty.csv", "-o", "r.parquet"],
         r"row 1 .*column 'age' has no answer \(null\)",
@@ -178,7 +186,7 @@ def test_stopped_by_hand_nothing_is_written(survey: Path, monkeypatch: pytest.Mo
     def stop(*_arguments: Any, **_options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("deniable.reports.randomize.randomize_codes", stop)
+    monkeypatch.setattr("deniable.survey.protocols.grr.GRR.randomize", stop)
     before = sorted(survey.iterdir())
     assert main(["randomize", "plan.json", "answers.csv", "-o", "r.parquet"]) == 130
     assert sorted(survey.iterdir()) == before
@@ -196,7 +204,8 @@ def test_large_files_are_randomized_in_parts(capsys: pytest.CaptureFixture[str])
         file.write("true,odd,3\n")
     capsys.readouterr()
     assert main(["randomize", "plan.json", "big.csv", "-o", "r.parquet"]) == 1
-    assert f"big.csv: row {rows} (counted from 0), column 'age': 'odd'" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"big.csv: row {rows} (counted from 0), column 'age': the answer is not one of its values" in err
 
 
 @pytest.mark.usefixtures("survey")
@@ -349,7 +358,7 @@ def test_help_lists_the_commands_in_the_order_of_a_survey_each_in_one_line(
     with pytest.raises(SystemExit):
         main(["--help"])
     lines = capsys.readouterr().out.split("COMMAND\n")[1].split("\n\n")[0].splitlines()
-    commands = "plan randomize count table conditional associations page demo validate"
+    commands = "plan power randomize count table conditional associations page demo validate"
     assert [line.split()[0] for line in lines] == commands.split()
     assert all(re.match(r"    [a-z]+( \(report\))?  +\w+ .*\w", line) for line in lines)
 

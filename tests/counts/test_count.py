@@ -25,7 +25,7 @@ from tests.support.surveys import parts_of, some_reports
 def test_many_batches_are_counted_like_one(monkeypatch: pytest.MonkeyPatch) -> None:
     reports = some_reports(MIXED, 20_000)
     once = dn.count(reports, order=2)
-    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally_of_arm.MOST_ROWS", 4096)
     assert dn.count(reports, order=2) == once
 
 
@@ -59,7 +59,6 @@ def test_any_split_adds_to_the_whole(cuts: list[int], order: int | None) -> None
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "nothing asked": (lambda: dn.count(some_reports(MIXED)), "names of features, or order=2"),
     "both asked": (lambda: dn.count(some_reports(MIXED), ["flag"], order=2), "give one of them"),
     "order 0": (lambda: dn.count(some_reports(MIXED), order=0), "whole number from 1 to .*, 7; found 0"),
     "order 8": (lambda: dn.count(some_reports(MIXED), order=8), "found 8"),
@@ -105,7 +104,7 @@ print(json.dumps([small, "deniable.kernels.compiled" in sys.modules]))
 
 
 def test_an_error_in_one_worker_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally_of_arm.MOST_ROWS", 4096)
     monkeypatch.setattr("deniable.counts.count.processors", lambda: 2)
     calls = []
 

@@ -40,7 +40,7 @@ def test_row_groups_and_batches_of_odd_sizes(tmp_path: Path, monkeypatch: pytest
     reports.save(tmp_path / "r.parquet")
     table = pq.read_table(tmp_path / "r.parquet")
     pq.write_table(table, tmp_path / "r.parquet", row_group_size=777)
-    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally_of_arm.MOST_ROWS", 4096)
     assert dn.count(tmp_path / "r.parquet", order=2) == dn.count(reports, order=2)
 
 
@@ -78,7 +78,7 @@ def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_set_of_another_size_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally_of_arm.MOST_ROWS", 4096)
     table = some_reports(PLANS["subsets"], 9000).table
     bits = np.array(table["three: v0"])
     bits[8500] = ~bits[8500]
@@ -142,7 +142,7 @@ def test_a_plan_in_the_files_own_metadata_is_found(tmp_path: Path) -> None:
 
 
 def test_a_bad_report_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniable.counts.tally.MOST_ROWS", 4096)
+    monkeypatch.setattr("deniable.counts.tally_of_arm.MOST_ROWS", 4096)
     shown = ["v1"] * 9000
     shown[5000] = "v9"
     reports = some_reports(MIXED, 9000)

@@ -70,7 +70,7 @@ def test_a_tally_is_of_one_plan_and_the_same_tables() -> None:
 
 def test_more_reports_than_integers_count_are_refused() -> None:
     tally, other = Tally.of(MIXED, ["flag"]), Tally.of(MIXED, ["flag"])
-    tally.n = np.iinfo(np.int64).max
+    tally.arms[0].n = np.iinfo(np.int64).max
     other.add(some_reports(MIXED, 1))
     for wrong in (lambda: tally + other, lambda: tally.add(some_reports(MIXED, 1))):
         with pytest.raises(dn.CountError, match="more than 64-bit integers can count"):

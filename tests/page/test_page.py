@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from deniable.page import page
 from deniable.page.page import write_page
 from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
-from tests.support.pages import KNOWN, NASTY, Element, nasty, read, rows_of, survey
+from tests.support.pages import DESIGNS, KNOWN, NASTY, Element, design, nasty, nasty_arms, read, rows_of, survey
 from tests.support.situations import PLANS
 
 PAGES = {
@@ -27,7 +28,8 @@ PAGES = {
     "few reports": lambda: survey(30, epsilon=3.0),
     "one report": lambda: survey(1),
     "nasty names": nasty,
-}
+    "nasty names of arms": nasty_arms,
+} | {name: lambda plan=plan: dn.count(design(plan, 4_000)) for name, plan in DESIGNS.items()}
 
 
 @pytest.fixture(scope="module", params=PAGES.values(), ids=PAGES.keys())
@@ -163,8 +165,9 @@ def test_names_stay_text_wherever_they_stand() -> None:
     assert '#010101 url(#m) id="x"' in drawn  # not taken for a colour, a reference or an id
 
 
-def test_text_that_turns_does_not_turn_the_numbers() -> None:
-    root = read(page.page(nasty()))
+@pytest.mark.parametrize("counts", [nasty, nasty_arms])
+def test_text_that_turns_does_not_turn_the_numbers(counts: Callable[[], dn.Counts]) -> None:
+    root = read(page.page(counts()))
     for paragraph in root.all("p", "h3", "li", "caption", "title", "desc"):
         opened = 0
         for letter in paragraph.text:

@@ -133,8 +133,8 @@ def test_many_small_files_make_few_row_groups(monkeypatch: pytest.MonkeyPatch) -
 
 GOOD = "smoker,age,income\n" + "true,old,3\n" * 5
 REFUSED: dict[str, tuple[str, str]] = {
-    "an answer": (GOOD + "true,odd,3\n", r"z.csv: row 5 \(counted from 0\), column 'age': 'odd' is not one of"),
-    "a number": (GOOD + "true,old,1000\n", r"z.csv: row 5 \(counted from 0\), column 'income': '1000'"),
+    "an answer": (GOOD + "true,odd,3\n", r"z.csv: row 5 \(counted from 0\), column 'age'.*'odd'"),
+    "a number": (GOOD + "true,old,1000\n", r"z.csv: row 5 \(counted from 0\), column 'income'.*'1000'"),
     "no answer": (GOOD + "true,,3\n", r"z.csv: row 5 \(counted from 0\), column 'age' has no answer"),
     "short": (GOOD + "\ntrue,old\n", r"z.csv: row 5 \(counted from 0\) has 2 cells where the header has 3$"),
     "long": (GOOD + "true,old,3,4\n", r"z.csv: row 5 \(counted from 0\) has 4 cells where the header has 3$"),

@@ -33,8 +33,8 @@ def single(plan: dn.Plan, name: str) -> dn.Plan:
 
 def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     """What the client shows: a row of bits, or of one outcome, for each set of draws. After a rejection comes 0."""
-    document = json.loads(plan.to_json())
-    (feature,), (protocol,) = document["features"], plan.protocols
+    (feature,), (protocol,) = json.loads(plan.to_json())["features"], plan.protocols
+    checked = client.read(plan.to_json())
     answer = feature["values"][code] if "values" in feature else bool(code)
     record = {feature["name"]: answer}
     hashing = isinstance(protocol, dn.LocalHashing)
@@ -43,7 +43,7 @@ def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     streams = np.column_stack([*before, *steps, nothing]).astype("<u2").tobytes()
     width = 2 * (len(before) + len(steps) + 1)
     reports = [
-        client.report_from(io.BytesIO(streams[start : start + width]).read, record, document)
+        client.report_from(io.BytesIO(streams[start : start + width]).read, record, checked)
         for start in range(0, len(streams), width)
     ]
     shown = np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), -1)[:, 16 * hashing :]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,69 @@ def survey(n: int, *, epsilon: float = 12.0, seed: int = 1) -> dn.Counts:
     return dn.count(dn.randomize(records, plan, rng=rng), order=2)
 
 
+AGES = ["young", "middle", "old"]
+DESIGN = dn.Schema(
+    [
+        dn.Flag("smoker"),
+        dn.Flag("drinker"),
+        dn.Choice("age", AGES),
+        dn.Choice("income", ["low", "high"]),
+        dn.Flags("sports", ["chess", "judo"]),
+        dn.Choice("region", ["north", "south"]),
+    ]
+)
+REGION = {"region": dn.Public()}
+PAIRS = dn.Schema([dn.Flag(f"flag {k}") for k in range(16)])
+DESIGNS = {
+    "blocks": dn.Plan(DESIGN, epsilon=8.0, together=[["smoker", "age"], ["drinker", "income"]]),
+    "arms": dn.Plan(
+        DESIGN,
+        REGION,
+        epsilon=3.0,
+        arms=[["smoker", "age"], ["smoker", "drinker"], [["age", "income"], ["sports"]]],
+    ),
+    "named arms": dn.Plan(
+        DESIGN,
+        epsilon=3.0,
+        arms={
+            "panel": (["smoker", "age"], 0.5),
+            "phone": (["drinker", "income"], 0.3),
+            "web": (["sports", "region"], 0.2),
+        },
+        assigned=True,
+    ),
+    "one question per arm": dn.Plan(DESIGN, epsilon=2.0, arms=[[name] for name in DESIGN.names]),
+    "an arm that nobody falls into": dn.Plan(
+        DESIGN,
+        epsilon=3.0,
+        arms={("smoker", "age", "drinker"): 65_535, ("income", "sports", "region"): 1},
+    ),
+    "120 arms": dn.Plan(PAIRS, epsilon=2.0, arms=[list(pair) for pair in combinations(PAIRS.names, 2)]),
+}
+
+
+def design(plan: dn.Plan, n: int, *, seed: int = 1) -> dn.Reports:
+    """Reports by a plan over DESIGN or PAIRS, in which smoking goes with age and drinking."""
+    rng = np.random.default_rng(seed)
+    age = rng.choice(3, n, p=[0.3, 0.5, 0.2])
+    smoker = rng.random(n) < np.array([0.6, 0.3, 0.1])[age]
+    records: dict[str, Any] = {
+        "smoker": smoker,
+        "drinker": rng.random(n) < np.where(smoker, 0.8, 0.3),
+        "age": np.array(AGES)[age],
+        "income": rng.choice(["low", "high"], n),
+        "sports: chess": rng.random(n) < 0.2,
+        "sports: judo": rng.random(n) < 0.4,
+        "region": rng.choice(["north", "south"], n),
+    }
+    if plan.schema == PAIRS:
+        records = {name: rng.random(n) < np.where(smoker, 0.3 + 0.03 * k, 0.4) for k, name in enumerate(PAIRS.names)}
+    if not plan.assigned:
+        return dn.randomize(records, plan, rng=rng)
+    given = rng.choice(plan.arm_names, n, p=np.array(plan.shares) / sum(plan.shares))
+    return dn.randomize({**records, "given": given}, plan, rng=rng, arm="given")
+
+
 NASTY = [
     "<script>alert(1)</script>",
     "$x^2$ & \"q\" 'q'",
@@ -120,6 +184,15 @@ def nasty() -> dn.Counts:
     records |= {feature.name: kind < 3 for feature in schema if isinstance(feature, dn.Flag)}
     plan = dn.Plan(schema, {NASTY[0]: dn.Public()}, epsilon=60.0)
     return dn.count(dn.randomize(records, plan, rng=rng), order=2)
+
+
+def nasty_arms() -> dn.Counts:
+    """Questions and arms with nasty names, and a public column with one."""
+    rng = np.random.default_rng(4)
+    schema = dn.Schema([dn.Flag(name) for name in NASTY])
+    arms = {f"{name.strip()} arm": [name, other] for name, other in pairwise(NASTY[1:])}
+    plan = dn.Plan(schema, {NASTY[0]: dn.Public()}, epsilon=5.0, arms=arms)
+    return dn.count(dn.randomize({name: rng.random(4_000) < 0.4 for name in NASTY}, plan, rng=rng))
 
 
 def numbers(row: Element) -> list[float]:

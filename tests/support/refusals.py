@@ -9,7 +9,10 @@ import pandas as pd
 
 import deniable as dn
 from deniable import client
+from tests.support.designs import DESIGNS
 from tests.support.situations import PLANS, values
+
+KEEP = {"name": "GRR", "keep": 30000}
 
 # -- plans -------------------------------------------------------------------------------------------------------------
 
@@ -38,7 +41,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "p zero": (lambda d: protocol_of(d, 0).update(p=0), "p must be a whole number from 1"),
     "p a fraction": (lambda d: protocol_of(d, 0).update(p=0.1), "p must be a whole number .* found 0.1"),
     "p true": (lambda d: protocol_of(d, 0).update(p=True), "p must be a whole number .* found True"),
-    "p is q": (lambda d: protocol_of(d, 0).update(p=40000, q=40000), "p must be below q; found p = 40000"),
+    "p is q": (lambda d: protocol_of(d, 0).update(p=40000, q=40000), "p must be below q; found .*40000"),
     "swapped": (lambda d: protocol_of(d, 0).update(p=60000, q=20000), "p must be below q"),
     "keep beyond": (lambda d: protocol_of(d, 1).update(keep=65536), "keep must be a whole number"),
     "no buckets": (lambda d: protocol_of(d, 3).update(buckets=1), "buckets must be a whole number from 2"),
@@ -47,53 +50,227 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "a set by chance alone": (lambda d: subset(d, q=26214, size=2), "q must be above 2/5 of 65536; found 26214"),
     "buckets missing": (lambda d: protocol_of(d, 3).pop("buckets"), "local hashing has keep, buckets"),
     "one number more": (lambda d: protocol_of(d, 4).update(p=1), "public has no numbers"),
-    "unknown protocol": (lambda d: protocol_of(d, 0).update(name="RAPPOR"), "unknown protocol 'RAPPOR'"),
+    "unknown protocol": (lambda d: protocol_of(d, 0).update(name="RAPPOR"), "unknown protocol; found 'RAPPOR'"),
     "flag by sets": (
         lambda d: d["features"][0].update(protocol={"name": "subset selection", "q": 40000, "size": 1}),
-        "subset selection cannot randomize it",
+        "is a flag: it needs another protocol; found 'subset selection'",
     ),
-    "flag by GRR": (lambda d: d["features"][0].update(protocol={"name": "GRR", "keep": 5}), "GRR cannot randomize it"),
+    "flag by GRR": (
+        lambda d: d["features"][0].update(protocol={"name": "GRR", "keep": 5}),
+        "is a flag: it needs another protocol; found 'GRR'",
+    ),
     "choice by RR": (
         lambda d: protocol_of(d, 6).update(name="randomized response"),
-        "is a choice: randomized response cannot",
+        "is a choice: it needs another protocol; found 'randomized response'",
     ),
-    "no protocol": (lambda d: d["features"][0].pop("protocol"), "feature 0 of the plan is not a feature with"),
-    "not a table": (lambda d: d["features"].append(3), "feature 7 of the plan is not a feature with a protocol: 3"),
+    "no protocol": (
+        lambda d: d["features"][0].pop("protocol"),
+        "feature 0 of the plan must be a feature with a protocol",
+    ),
+    "not a table": (
+        lambda d: d["features"].append(3),
+        "feature 7 of the plan must be a feature with a protocol; found 3",
+    ),
     "protocol's name a list": (lambda d: protocol_of(d, 0).update(name=["GRR"]), "unknown protocol"),
-    "a group": (lambda d: d["features"][0].update(flags=["x", "y"]), "unknown key 'flags'"),
-    "one value": (lambda d: d["features"][1].update(values=["x"]), "2 to 4096 different values; found 1"),
-    "4097 values": (lambda d: d["features"][1].update(values=values(4097)), "different values; found 4097"),
-    "70 000 values": (lambda d: d["features"][1].update(values=values(70_000)), "different values; found 70000"),
-    "value twice": (lambda d: d["features"][1].update(values=["x", "x", "y"]), "different values; found 3"),
-    "values a text": (lambda d: d["features"][1].update(values="abc"), "values must be a list of texts"),
-    "values nested": (lambda d: d["features"][1].update(values=[["x"], "y"]), "values must be a list of texts"),
-    "edges on a flag": (lambda d: d["features"][0].update(edges=["0", "1", "2"]), "one more than its values"),
-    "edges null": (lambda d: d["features"][1].update(edges=None), "edges must be a list of numbers as text"),
-    "edges not numbers": (lambda d: d["features"][6].update(edges=["0", "a", "2", "3"]), "list of numbers as text"),
-    "edges too few": (lambda d: d["features"][6].update(edges=["0", "1"]), "one more than its values"),
-    "edges fall": (lambda d: d["features"][6].update(edges=["0", "3", "2", "4"]), "edges must rise"),
+    "a group": (lambda d: d["features"][0].update(flags=["x", "y"]), r"unknown key; found \['flags'\]"),
+    "one value": (
+        lambda d: d["features"][1].update(values=["x"]),
+        r"values must be a list of 2 to 4096 different texts; found \['x'\]",
+    ),
+    "4097 values": (
+        lambda d: d["features"][1].update(values=values(4097)),
+        "values must be a list of 2 to 4096 different texts",
+    ),
+    "70 000 values": (
+        lambda d: d["features"][1].update(values=values(70_000)),
+        "values must be a list of 2 to 4096 different texts",
+    ),
+    "value twice": (
+        lambda d: d["features"][1].update(values=["x", "x", "y"]),
+        "values must be a list of 2 to 4096 different texts",
+    ),
+    "values a text": (
+        lambda d: d["features"][1].update(values="abc"),
+        "values must be a list of 2 to 4096 different texts",
+    ),
+    "values nested": (
+        lambda d: d["features"][1].update(values=[["x"], "y"]),
+        "values must be a list of 2 to 4096 different texts",
+    ),
+    "edges on a flag": (
+        lambda d: d["features"][0].update(edges=["0", "1", "2"]),
+        "edges must be rising numbers as text, one more than its values",
+    ),
+    "edges null": (
+        lambda d: d["features"][1].update(edges=None),
+        "edges must be rising numbers as text, one more than its values; found None",
+    ),
+    "edges not numbers": (
+        lambda d: d["features"][6].update(edges=["0", "a", "2", "3"]),
+        "edges must be rising numbers as text, one more than its values",
+    ),
+    "edges too few": (
+        lambda d: d["features"][6].update(edges=["0", "1"]),
+        "edges must be rising numbers as text, one more than its values",
+    ),
+    "edges fall": (
+        lambda d: d["features"][6].update(edges=["0", "3", "2", "4"]),
+        "edges must be rising numbers as text, one more than its values",
+    ),
     "name a number": (lambda d: d["features"][0].update(name=3), "name and question must be text"),
     "question a number": (lambda d: d["features"][0].update(question=3), "name and question must be text"),
     "a feature twice": (lambda d: d["features"].append(d["features"][0]), "features of different names"),
-    "version true": (lambda d: d.update(version=True), "reads plans of version 1; found True"),
+    "version true": (
+        lambda d: d.update(version=True),
+        "reads plans of version 1 and 2, which have a list of features; found True",
+    ),
     "buckets changed": (lambda d: protocol_of(d, 3).update(buckets=4096), "says its epsilon is"),
     "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "says its epsilon is nan"),
     "value dropped": (lambda d: d["features"][1]["values"].pop(), "says its epsilon is"),
     "public made": (lambda d: d["features"][0].update(protocol={"name": "public"}), "says its epsilon is"),
-    "an extra key": (lambda d: d["features"][0].update(comment="x"), "unknown key 'comment'"),
+    "an extra key": (lambda d: d["features"][0].update(comment="x"), r"unknown key; found \['comment'\]"),
     "epsilon understated": (lambda d: d.update(epsilon=d["epsilon"] / 2), "says its epsilon is"),
     "epsilon missing": (lambda d: d.pop("epsilon"), "says its epsilon is None"),
-    "another version": (lambda d: d.update(version=2), "reads plans of version 1; found 2"),
+    "another version": (lambda d: d.update(version=3), "reads plans of version 1 and 2, .*found 3"),
     "no version": (lambda d: d.pop("version"), "found None"),
     "no features": (lambda d: d.update(features=None), "reads plans of version 1"),
     "no feature left": (lambda d: d["features"].clear(), r"one or more features of different names; found \[\]"),
 }
 
+# -- plans of blocks and arms ------------------------------------------------------------------------------------------
+
+
+def tampered_arms(change: Any, *, sealed: bool = True) -> str:
+    """The JSON of a plan of three arms with two public columns after a change; sealed as a careful forger would.
+
+    The features are region (public), smoker, age, town and invited (public); the arms ask smoker and age together, age
+    and town together, and town.
+    """
+    document = json.loads(DESIGNS["public in every arm"].to_json())
+    change(document)
+    if sealed:
+        document["fingerprint"] = client.fingerprint(document)
+    return json.dumps(document)
+
+
+def arm(document: Any, number: int, **parts: Any) -> None:
+    document["arms"][number].update(parts)
+
+
+def block(document: Any, number: int, place: int, **parts: Any) -> None:
+    document["arms"][number]["blocks"][place].update(parts)
+
+
+def only_arm(document: Any, name: str, blocks: list[list[int]]) -> None:
+    """One arm in place of all, of blocks by GRR, with a fitting epsilon."""
+    made = [{"features": places, "protocol": KEEP} for places in blocks]
+    document.update(arms=[{"name": name, "share": 65536, "blocks": made}])
+    document["features"] = [{"name": f["name"], "values": values(3)} for f in document["features"]]
+    document["epsilon"] = client.log_up(client.ratio(KEEP, 3 ** len(places)) for places in blocks)
+
+
+def many_combinations(document: Any) -> None:
+    document["features"][2].update(values=values(64))
+    document["features"][3].update(values=values(65))
+
+
+ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
+    "arms missing": (lambda d: d.pop("arms"), "has a list of arms; found None"),
+    "arms a table": (lambda d: d.update(arms={}), "has a list of arms; found {}"),
+    "no arm": (lambda d: d.update(arms=[]), r"sum to 65536; found \[\]"),
+    "version 1 with arms": (lambda d: d.update(version=1), "a plan of version 1 has no arms"),
+    "an arm that is a text": (lambda d: d["arms"].append("fourth"), "arm 3 must have name, share, blocks"),
+    "an arm with one key more": (lambda d: arm(d, 0, weight=1), "arm 0 must have name, share, blocks and nothing else"),
+    "an arm without a share": (lambda d: d["arms"][0].pop("share"), "arm 0 must have name, share, blocks"),
+    "an arm without a name": (lambda d: arm(d, 0, name=""), "arm 0 must have name, .* none of them empty"),
+    "an arm's name a number": (lambda d: arm(d, 0, name=7), "arm 0 must have name"),
+    "two arms of one name": (lambda d: arm(d, 0, name=d["arms"][1]["name"]), "arms must have different names"),
+    "share zero": (lambda d: arm(d, 0, share=0), "arm 0 must have name, share, .* none of them empty"),
+    "share below zero": (lambda d: (arm(d, 0, share=-1), arm(d, 1, share=43692)), "must be above 0 and sum to 65536"),
+    "share a fraction": (lambda d: arm(d, 0, share=21846.5), "arm 0 must have name, share"),
+    "share true": (lambda d: arm(d, 0, share=True), "arm 0 must have name, share"),
+    "shares off by one, below": (lambda d: arm(d, 0, share=21845), "must be above 0 and sum to 65536"),
+    "shares off by one, above": (lambda d: arm(d, 0, share=21847), "must be above 0 and sum to 65536"),
+    "no blocks": (lambda d: arm(d, 0, blocks=[]), "arm 0 must have name, share, blocks .* none of them empty"),
+    "blocks a table": (lambda d: arm(d, 0, blocks={"features": [1]}), "arm 0 must have name, share, blocks"),
+    "a block with one key more": (
+        lambda d: block(d, 0, 1, epsilon=1),
+        "arm 0, block 1 must have features, protocol and",
+    ),
+    "a block without a protocol": (lambda d: d["arms"][0]["blocks"][1].pop("protocol"), "arm 0, block 1 must have"),
+    "a block of no feature": (lambda d: block(d, 0, 1, features=[]), "arm 0, block 1 must have .* none of them empty"),
+    "a place beyond the features": (lambda d: block(d, 0, 1, features=[1, 5]), "must be places from 0 to 4, .*5"),
+    "a place below zero": (lambda d: block(d, 0, 1, features=[-4, 2]), "must be places from 0 to 4"),
+    "a place by name": (lambda d: block(d, 0, 1, features=["smoker", "age"]), "must be places from 0 to 4"),
+    "a place true": (lambda d: block(d, 0, 1, features=[True, 2]), "must be places from 0 to 4"),
+    "a feature twice in a block": (lambda d: block(d, 0, 1, features=[1, 1, 2]), "places from 0 to 4, in rising order"),
+    "a block's features turned round": (
+        lambda d: block(d, 0, 1, features=[2, 1]),
+        "places from 0 to 4, in rising order",
+    ),
+    "a feature twice in an arm": (lambda d: block(d, 0, 2, features=[2, 4], protocol=KEEP), "must ask a feature once"),
+    "blocks out of order": (
+        lambda d: d["arms"][0]["blocks"].reverse(),
+        "must ask a feature once, and have its blocks in",
+    ),
+    "4160 combinations": (many_combinations, "at most 4096 combinations of answers; found 4160"),
+    "a question that no arm asks": (
+        lambda d: d["features"].append({"name": "never"}),
+        r"asked in some arm; found \['never",
+    ),
+    "a feature with its own protocol": (lambda d: d["features"][1].update(protocol=KEEP), "has an unknown key"),
+    "a feature that is a text": (lambda d: d["features"].append("last"), "feature 5 of the plan must be an object"),
+    "two features of one name": (lambda d: d["features"][1].update(name="age"), "features of different names"),
+    "public in a block of several": (
+        lambda d: block(d, 0, 1, protocol={"name": "public"}),
+        "what is public must be a block by itself",
+    ),
+    "public in some arms alone": (lambda d: d["arms"][2]["blocks"].pop(0), "must be so in every arm"),
+    "public here, protected there": (lambda d: block(d, 2, 0, protocol=KEEP), "must be so in every arm"),
+    "a block by randomized response": (
+        lambda d: block(d, 0, 1, protocol={"name": "randomized response", "p": 1, "q": 2}),
+        "feature 'smoker x age' is a choice: it needs another protocol",
+    ),
+    "a flag alone by GRR": (
+        lambda d: block(d, 0, 1, features=[1], protocol=KEEP),
+        "feature 'smoker' is a flag: it needs another protocol",
+    ),
+    "a set of all combinations": (
+        lambda d: block(d, 0, 1, protocol={"name": "subset selection", "q": 65535, "size": 6}),
+        "q must be above 6/6 of 65536",
+    ),
+    "assigned false": (lambda d: d.update(assigned=False), "assigned must be true, of several arms, or left out"),
+    "assigned by a word": (lambda d: d.update(assigned="yes"), "assigned must be true, of several arms, or left out"),
+    "one arm, assigned": (
+        lambda d: (only_arm(d, "everybody", [[0, 1], [2], [3], [4]]), d.update(assigned=True)),
+        "assigned must be true, of several arms, or left out",
+    ),
+    "one arm of another name": (
+        lambda d: only_arm(d, "all", [[0, 1], [2], [3], [4]]),
+        "one arm is named 'everybody', and is version 1 without blocks",
+    ),
+    "what version 1 can say": (
+        lambda d: only_arm(d, "everybody", [[0], [1], [2], [3], [4]]),
+        "one arm is named 'everybody', and is version 1 without blocks",
+    ),
+    "the epsilon of a smaller arm": (
+        lambda d: d.update(epsilon=client.log_up([client.ratio(d["arms"][2]["blocks"][1]["protocol"], 5)])),
+        "says its epsilon is",
+    ),
+    "an arm that costs more": (lambda d: block(d, 2, 1, protocol=KEEP | {"keep": 60000}), "says its epsilon is"),
+}
+# These keep the fingerprint from before the change.
+UNSEALED_ARMS: dict[str, Any] = {
+    "a share moved without a new fingerprint": lambda d: (arm(d, 0, share=21847), arm(d, 1, share=21844)),
+    "an arm renamed without a new fingerprint": lambda d: arm(d, 0, name="first"),
+    "assigned without a new fingerprint": lambda d: d.update(assigned=True),
+}
+
 UNREADABLE: dict[str, tuple[str, str]] = {
     "half a text": ("{", "not JSON"),
-    "a number": ("3", "must be a JSON object; found 3"),
+    "a number": ("3", "must be a JSON object; found 'int'"),
     "a key twice": ('{"version": 1, "version": 1}', "a key stands twice"),
-    "half a letter": ('{"version": 1, "features": [{"name": "\\ud800"}]}', "not Unicode"),
+    "half a letter": ('{"version": 1, "features": [{"name": "\\ud800"}]}', "surrogates not allowed"),
 }
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -108,23 +285,34 @@ SCHEMA = dn.Schema(
 )
 PLAN = dn.Plan(SCHEMA, dict.fromkeys(SCHEMA.names, dn.Public()))  # public, so that what comes out is what went in
 
-BAD_ANSWERS: dict[str, tuple[str, Any, str]] = {
-    "unknown value": ("age", "Old", "'Old' is not one of its values 'young', 'old'"),
-    "unknown number": ("children", 3, "3(.0)? is not one of its values '0', '1', '2.5'"),
-    "empty text": ("age", "", r"no answer \(null\)"),
-    "null": ("age", None, r"no answer \(null\); leave the record out, or list a value such as 'no answer'"),
-    "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice"),
-    "nan": ("income", math.nan, r"no answer \(null\)"),
-    "flag of two": ("smoker", 2, "takes true, false, 1 or 0; found 2"),
-    "flag of a word": ("smoker", "maybe", "takes true, false, 1 or 0; found 'maybe'"),
-    "truth for a choice": ("age", True, "takes text or a number; found True"),
-    "list for a choice": ("age", ["old"], r"takes text or a number; found \['old'\] \(list\)"),
-    "date for a choice": ("age", pd.Timestamp("2026-01-01"), "takes text or a number"),
-    "array for a choice": ("age", np.zeros(2), r"takes text or a number; found array"),
-    "a number beyond all floats": ("income", 10**400, "takes text or a number; found 1000"),
-    "digits of another script": ("income", "٣", "takes a number; found '٣'"),
-    "digits with underscores": ("income", "1_0", "takes a number; found '1_0'"),
-    "below the ranges": ("income", -1, "-1 is outside its ranges, 0 to 20"),
-    "above the ranges": ("income", 20.5, "20.5 is outside its ranges, 0 to 20"),
-    "word for a number": ("income", "much", "takes a number; found 'much'"),
+# Each with its column; what the client says of it, which is never the answer; and what bulk code adds to that.
+BAD_ANSWERS: dict[str, tuple[str, Any, str, str]] = {
+    "unknown value": ("age", "Old", "the answer is not one of its values 'young', 'old'", "; found 'Old'"),
+    "unknown number": ("children", 3, "the answer is not one of its values '0', '1', '2.5'", "; found 3(.0)?"),
+    "empty text": ("age", "", r"no answer \(null\); leave the record out, or .* in 'age'", "; found ''"),
+    "null": (
+        "age",
+        None,
+        r"no answer \(null\); leave the record out, or list a value such as 'no answer' in 'age'",
+        "",
+    ),
+    "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice with a 'no answer'", ""),
+    "nan": ("income", math.nan, r"no answer \(null\).*in 'income'", "(; found nan)?"),
+    "flag of two": ("smoker", 2, "is a flag and takes true, false, 1 or 0", "; found 2"),
+    "flag of a word": ("smoker", "maybe", "is a flag and takes true, false, 1 or 0", "; found 'maybe'"),
+    "truth for a choice": ("age", True, "takes text or a number, and got another type", "; found True"),
+    "list for a choice": ("age", ["old"], "takes text or a number, and got another type", r"; found \['old'\]"),
+    "date for a choice": (
+        "age",
+        pd.Timestamp("2026-01-01"),
+        "takes text or a number, and got another type",
+        "; found .*",
+    ),
+    "array for a choice": ("age", np.zeros(2), "takes text or a number, and got another type", "; found .*"),
+    "a number beyond all floats": ("income", 10**400, "takes text or a number, and got another type", "; found 1000.*"),
+    "digits of another script": ("income", "٣", "takes a number", "; found '٣'"),
+    "digits with underscores": ("income", "1_0", "takes a number", "; found '1_0'"),
+    "below the ranges": ("income", -1, "the answer is outside its ranges, 0 to 20", "; found -1(.0)?"),
+    "above the ranges": ("income", 20.5, "the answer is outside its ranges, 0 to 20", "; found 20.5"),
+    "word for a number": ("income", "much", "takes a number", "; found 'much'"),
 }

@@ -5,7 +5,8 @@ and what is rejected is written here a second time, from spec/report-format.md.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,35 @@ def _coefficient(rng: np.random.Generator) -> list[int]:
 def width(feature: dict[str, Any], step: int) -> str:
     """How a draw is packed: 32 bits for a hash's coefficients, 16 bits for all else."""
     return "<I" if feature["protocol"]["name"] == "local hashing" and step < 4 else "<H"
+
+
+def units(document: dict[str, Any], arm: int) -> list[dict[str, Any]]:
+    """Each block of an arm of a plan of version 2 as one feature: its protocol, and a value for each combination."""
+    made = []
+    for block in document["arms"][arm]["blocks"]:
+        features = [document["features"][place] for place in block["features"]]
+        combinations = list(product(*(feature.get("values", [False, True]) for feature in features)))
+        flag = len(features) == 1 and "values" not in features[0]
+        made.append({"protocol": block["protocol"]} | ({} if flag else {"values": combinations}))
+    return made
+
+
+def arm_draw(document: dict[str, Any], rng: np.random.Generator) -> int:
+    """A draw of an arm, half of the time an end of an arm's share."""
+    bounds = np.cumsum([arm["share"] for arm in document["arms"]])
+    if rng.random() < 0.5:
+        return _below(rng, 65536)
+    return int(rng.choice([*bounds[:-1], *(bounds - 1)]))
+
+
+def arm_source(document: dict[str, Any], arm: int, draws: Sequence[Steps], first: int | None) -> "_Stream":
+    """A source that gives the draw of the arm, if there is one, and then those of its blocks."""
+    stream = b"" if first is None else struct.pack("<H", first)
+    for unit, steps in zip(units(document, arm), draws, strict=True):
+        stream += b"".join(
+            struct.pack(width(unit, step), draw) for step, attempts in enumerate(steps) for draw in attempts
+        )
+    return _Stream(stream)
 
 
 def client_source(plan: dict[str, Any], draws: dict[str, Steps]) -> Callable[[int], bytes]:

@@ -17,10 +17,8 @@ def off_by_one(key: str) -> Callable[[Any], Any]:
         read, bulk = dict(client.PERTURB), (perturb.bit_planes, perturb.keep_or_uniform)
 
         def raised(name: str) -> Any:
-            def planted(code: int, feature: Any, source: Any) -> Any:
-                protocol = feature["protocol"]
-                bad = protocol | ({key: protocol[key] + 1} if key in protocol else {})
-                return read[name](code, feature | {"protocol": bad}, source)
+            def planted(code: int, m: int, protocol: Any, source: Any) -> Any:
+                return read[name](code, m, protocol | ({key: protocol[key] + 1} if key in protocol else {}), source)
 
             return planted
 
@@ -48,9 +46,9 @@ def plant_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
     read = dict(client.PERTURB)
 
     def swapped(name: str) -> Any:
-        def planted(code: int, feature: Any, source: Any) -> Any:
-            p = feature["protocol"]
-            return read[name](code, feature | {"protocol": p | {"p": p["q"], "q": p["p"]} if "p" in p else p}, source)
+        def planted(code: int, m: int, protocol: Any, source: Any) -> Any:
+            numbers = protocol | {"p": protocol["q"], "q": protocol["p"]} if "p" in protocol else protocol
+            return read[name](code, m, numbers, source)
 
         return planted
 
@@ -64,11 +62,11 @@ def plant_unrandomized(monkeypatch: pytest.MonkeyPatch) -> None:
     read = dict(client.PERTURB)
 
     def bare(name: str) -> Any:
-        def planted(code: int, feature: Any, source: Any) -> Any:
-            field, width = read[name](code, feature, source)
-            if "keep" in feature["protocol"]:
+        def planted(code: int, m: int, protocol: Any, source: Any) -> Any:
+            field, width = read[name](code, m, protocol, source)
+            if "keep" in protocol:
                 return (0 if width > 128 else code), width
-            truth = code == (width - 1 if "values" in feature else 1)
+            truth = code == (width - 1 if m > 1 else 1)
             return field & ~(1 << width - 1) | truth << width - 1, width
 
         return planted
@@ -121,8 +119,8 @@ def plant_in_sets(change: Callable[[Any, Any], Any]) -> Callable[[Any], None]:
     def plant(monkeypatch: pytest.MonkeyPatch) -> None:
         right, bulk = client.PERTURB["subset selection"], perturb.subsets
 
-        def planted(code: int, feature: Any, source: Any) -> Any:
-            field, width = right(code, feature, source)
+        def planted(code: int, m: int, protocol: Any, source: Any) -> Any:
+            field, width = right(code, m, protocol, source)
             bits = np.array([[bool(field >> v & 1) for v in range(width)]])
             wrong = change(bits, np.array([code]))[0]
             return sum(int(bit) << v for v, bit in enumerate(wrong)), width
@@ -151,4 +149,65 @@ WRONG_SETS = {
     "true value always": plant_in_sets(_true_value_shown),
     "next value": plant_in_sets(_next_value),
     "nothing drawn again": plant_unrejected,
+}
+
+
+# -- blocks and arms: each breaks what a respondent is promised, or what the bytes mean --------------------------------
+
+
+def plant_arm_from_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arm is drawn, and then moved on by one if the first answer of the record is yes."""
+    right = client.report_from
+
+    def planted(source: Any, record: Any, plan: Any, arm: Any = None) -> bytes:
+        checked = client.read(plan)
+        if arm is None and len(checked.arms) > 1:
+            number = client._arm_number(checked, None, source) + (next(iter(record.values())) in (True, 1, "true"))
+            arm = checked.names[number % len(checked.arms)]
+        return right(source, record, checked, arm)
+
+    monkeypatch.setattr(client, "report_from", planted)
+
+
+def plant_share_off_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first arm takes one draw from the second."""
+    right = client.read
+
+    def planted(plan: Any) -> Any:
+        checked = right(plan)
+        return (
+            checked if len(checked.arms) == 1 else checked._replace(bounds=(checked.bounds[0] + 1, *checked.bounds[1:]))
+        )
+
+    monkeypatch.setattr(client, "read", planted)
+
+
+def plant_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last bit of the padding tells an answer that the arm does not ask, if the record has it."""
+    right = client.report_from
+
+    def planted(source: Any, record: Any, plan: Any, arm: Any = None) -> bytes:
+        checked = client.read(plan)
+        sent = right(source, record, checked, arm)
+        number = int.from_bytes(sent, "little") % 2 ** (len(checked.arms) - 1).bit_length()
+        asked = {feature["name"] for block in checked.arms[number] for feature in block.features}
+        leak = any(record[name] in (True, 1, "true") for name in record if name not in asked)
+        return sent[:-1] + bytes([sent[-1] | leak << 7])
+
+    monkeypatch.setattr(client, "report_from", planted)
+
+
+def plant_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last feature of a block is the slowest."""
+    right = client._code
+    monkeypatch.setattr(
+        client, "_code", lambda b, r: right(b._replace(features=b.features[::-1], levels=b.levels[::-1]), r)
+    )
+
+
+WRONG_ARMS = {
+    "arm drawn from the answer": plant_arm_from_answer,
+    "share off by one": plant_share_off_by_one,
+    "another arm's answer in the padding": plant_leak,
+    "block code transposed": plant_transposed,
 }

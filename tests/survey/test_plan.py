@@ -277,3 +277,40 @@ def test_numbers_of_numpy_are_numbers(kind: Any) -> None:
     assert dn.Plan(schema, {"b": dn.GRR(epsilon=kind(2))}, epsilon=kind(3)).epsilon <= 3
     with pytest.raises(dn.PlanError, match="spend all of epsilon 1"):
         dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=1.5)}, epsilon=kind(1))
+
+
+def test_plans_are_equal_if_they_mean_the_same_however_they_were_made() -> None:
+    one = dn.Plan(SCHEMA, epsilon=1.0)
+    again = dn.Plan(SCHEMA, {name: one[name] for name in SCHEMA.names})
+    assert (one.asked, again.asked) == (1, None)
+    assert one == again
+    assert hash(one) == hash(again)
+    assert {one: "found"}[again] == "found"
+    assert one != dn.Plan(SCHEMA, epsilon=1.001)
+    assert one != one.fingerprint
+    assert one in [again]
+
+
+def test_what_a_plan_says_of_itself_is_made_once() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=1.0, together=[["smoker", "age"]])
+    for name in ("fingerprint", "ratio", "epsilon", "units", "public"):
+        assert getattr(plan, name) is getattr(plan, name)
+    assert plan.blocks[0].unit is plan.blocks[0].unit
+
+
+def test_the_best_protocol_depends_on_the_number_of_answers_alone() -> None:
+    """It is remembered, and must not be that of another feature."""
+    for epsilon in (0.5, 1.0, 3.0):
+        for m in (2, 3, 5, 30):
+            features = [dn.Choice("a", values(m)), dn.Choice("b", [f"other {k}" for k in range(m)]), dn.Flag("c")]
+            plan = dn.Plan(dn.Schema(features), epsilon=3 * epsilon)
+            assert plan["a"] == plan["b"]
+            assert plan["a"].columns == m
+            assert plan["c"].columns == 1
+
+
+def test_a_plan_cannot_be_changed() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=1.0, arms=[["smoker", "age"], ["drugs"]])
+    for name in ("shares", "blocks", "arm_names", "schema", "assigned"):
+        with pytest.raises(AttributeError):
+            setattr(plan, name, ())

@@ -8,7 +8,15 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable.survey.privacy import BELIEF, LITTLE, Promise, in_one_sentence, of_question, of_report
+from deniable.survey.privacy import (
+    BELIEF,
+    LITTLE,
+    Promise,
+    in_one_sentence,
+    of_question,
+    of_report,
+    of_weakest_question,
+)
 
 SCHEMA = dn.Schema([dn.Flag("flag"), dn.Choice("grr", list("abc")), dn.Choice("unary", list("xy"))])
 PLANS = {
@@ -145,3 +153,61 @@ def test_the_sentence_sets_apart_what_is_not_protected() -> None:
     assert "(beyond what buys tells, which is not protected)" in in_one_sentence(plan)
     assert in_one_sentence(plan).count("in 100") == 1  # one protected question is the whole of it
     assert "beyond" not in in_one_sentence(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0))
+
+
+# -- blocks and arms ---------------------------------------------------------------------------------------------------
+
+
+def test_of_a_question_in_a_block_as_much_is_promised_as_of_the_block() -> None:
+    plan = dn.Plan(SCHEMA, {("flag", "grr"): dn.GRR(epsilon=1.0)}, epsilon=3.0)
+    block, alone = plan.protocols
+    assert of_question(plan, "flag") == of_question(plan, "grr") == Promise(block.ratio)
+    assert of_question(plan, "unary") == of_weakest_question(plan) == Promise(alone.ratio)
+    assert of_report(plan) == Promise(block.ratio * alone.ratio)
+
+
+def test_of_a_question_in_several_arms_the_arm_counts_that_gives_most_away() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=2.0, arms=[["flag", "grr"], [["flag"], ["unary"]]])
+    pair, flag, unary = plan.arms[0].ratio, plan.arms[1]["flag"].ratio, plan.arms[1]["unary"].ratio
+    assert of_question(plan, "flag") == Promise(max(pair, flag)) == Promise(pair)
+    assert of_question(plan, "unary") == Promise(unary)
+    assert of_report(plan) == Promise(max(pair, flag * unary)) == Promise(plan.ratio)
+
+
+def test_a_group_of_flags_in_one_block_is_counted_once_and_in_two_blocks_twice() -> None:
+    schema = dn.Schema([dn.Flags("drugs", ["a", "b", "c"]), dn.Flag("x")])
+    one = dn.Plan(schema, epsilon=2.0, together=[["drugs"]])
+    assert of_question(one, "drugs") == Promise(one.protocols[0].ratio) == of_question(one, "drugs: a")
+    two = dn.Plan(schema, epsilon=2.0, together=[["drugs: a", "drugs: b"], ["drugs: c", "x"]])
+    assert of_question(two, "drugs") == Promise(two.ratio)
+    assert of_question(two, "drugs: a") == Promise(two.protocols[0].ratio)
+
+
+def test_a_group_with_a_public_flag_has_no_promise_as_a_whole_but_counts_among_the_weakest() -> None:
+    schema = dn.Schema([dn.Flags("drugs", ["tea", "speed"]), dn.Flag("x")])
+    plan = dn.Plan(
+        schema,
+        {
+            "drugs: tea": dn.Public(),
+            "drugs: speed": dn.RandomizedResponse(epsilon=4.0),
+            "x": dn.RandomizedResponse(epsilon=1.0),
+        },
+    )
+    assert of_question(plan, "drugs") is None
+    assert of_question(plan, "drugs: tea") is None
+    weakest = of_weakest_question(plan)
+    assert weakest == of_question(plan, "drugs: speed") == Promise(plan["drugs: speed"].ratio)
+    assert weakest is not None
+    assert weakest.up_to(BELIEF) in in_one_sentence(plan)
+
+
+def test_the_sentence_says_that_chance_picked_the_questions_where_it_did() -> None:
+    arms = [["flag", "grr"], ["unary"]]
+    drawn = in_one_sentence(dn.Plan(SCHEMA, epsilon=1.0, arms=arms))
+    assert drawn.startswith("Chance picked which questions you are asked, and may have changed your answers")
+    given = in_one_sentence(dn.Plan(SCHEMA, epsilon=1.0, arms=arms, assigned=True))
+    assert given.startswith("Chance may have changed your answers")
+    assert drawn.count("in 100") == 1  # one answer alone may tell as much as the whole report
+    shown = {name: dn.Public() for name in SCHEMA.names}
+    assert of_weakest_question(dn.Plan(SCHEMA, shown)) is None
+    assert "epsilon" not in in_one_sentence(dn.Plan(SCHEMA, shown))

@@ -5,7 +5,7 @@ code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pair_as
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from math import prod
 
@@ -16,6 +16,7 @@ import pyarrow as pa
 from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
 from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.estimates.designs.groups import AnyGroup, group_of
 from deniable.estimates.pair_association import pair_table, tested
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
 from deniable.estimates.respondent_group import Group, testable
@@ -26,6 +27,7 @@ from deniable.inference.one_feature import Array, Axis
 from deniable.inference.ratios import CORRELATION, RatioDistribution
 from deniable.inference.tensors import answer_rows
 from deniable.inference.trust import Bools
+from deniable.survey.plan import Plan
 from deniable.text.progress import watched
 
 # How many numbers the covariances of one batch may hold.
@@ -65,10 +67,16 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
         raise EstimateError(
             f"associations takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}"
         )
+    return ranked(counts, level=level)
+
+
+def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> "pa.Table":
+    """What `associations` gives, of all pairs without some features."""
     level = checked_level(level)
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
-    found = [row for batch in watched(batches(counts), "pairs of features") for row in _rows(counts, batch, level)]
+    every = watched(batches(counts, without), "pairs of features")
+    found = [row for batch in every for row in _rows(counts, batch, level)]
     if not found:
         raise CountError("these counts hold no pair of features; count them with order=2")
     found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
@@ -92,19 +100,31 @@ def false_discovery_rate(p_values: Array) -> Array:
     return full
 
 
-def batches(counts: Counts) -> Iterator[list[Pair]]:
-    """All pairs that were counted, in batches with the same axes and respondents asked, not too many at a time."""
+def batches(counts: Counts, without: Collection[str] = ()) -> Iterator[list[Pair]]:
+    """All pairs that were counted, in batches with the same axes and respondents asked, not too many at a time.
+
+    Pairs that only arms ask which nobody fell into say nothing, and are left out.
+    """
     plan = counts.plan
+    names = [name for name in plan.schema.names if name not in without]
+    if not asked_alone(plan):
+        yield from ([pair] for pair in combinations(names, 2) if counts.holds(*pair) and counts.asked(*pair))
+        return
     batched: dict[tuple[int, int, int], list[Pair]] = defaultdict(list)
     kinds: dict[Axis, int] = {}  # numbers in place of axes, which are compared for every pair
     kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True), len(kinds)) for name in plan.schema.names}
-    for pair in combinations(plan.schema.names, 2):
+    for pair in combinations(names, 2):
         if counts.holds(*pair):
             batched[kind[pair[0]], kind[pair[1]], _asked(counts, pair)].append(pair)
     for pairs in batched.values():
         size = max(1, BATCH // prod(1 + plan[name].columns for name in pairs[0]) ** 2)
         for start in range(0, len(pairs), size):
             yield pairs[start : start + size]
+
+
+def asked_alone(plan: Plan) -> bool:
+    """Whether everybody is asked everything, each feature by itself: then many pairs are told of at once."""
+    return not plan.has_arms and all(len(block.features) == 1 for block in plan.blocks)
 
 
 def _asked(counts: Counts, pair: Pair) -> int:
@@ -128,26 +148,28 @@ def _rows(counts: Counts, pairs: list[Pair], level: float) -> list[Row]:
     _, _, p_values = tested([group], _answers(group))
     measure, most, distribution, enough = _effect(group)
     low, high = (np.where(enough, distribution.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    value, low, high = (np.minimum(number, most).tolist() for number in (distribution.value, low, high))
-    numbers = zip(value, low, high, p_values.tolist(), strict=True)
+    value, low, high = (np.minimum(number, most) for number in (distribution.value, low, high))
+    numbers = zip(*(np.atleast_1d(each).tolist() for each in (value, low, high, p_values)), strict=True)
     return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
 
 
-def pair_group(counts: Counts, pairs: list[Pair]) -> Group:
-    """The estimated tables of a batch of pairs, the pairs in the last axis."""
+def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
+    """The estimated tables of a batch of pairs, the pairs in the last axis; of a design, the table of one pair."""
+    if not asked_alone(counts.plan):
+        return group_of(counts, pairs[0])
     axes = tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
     return Group.from_counts(counts.n, _asked(counts, pairs[0]), axes, _tables(counts, pairs))
 
 
-def answered(group: Group) -> tuple[Bools, Bools]:
+def answered(group: AnyGroup) -> tuple[Bools, Bools]:
     """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
     return _effect(group)[3], testable([group], _answers(group))
 
 
-def _effect(group: Group) -> tuple[str, float, RatioDistribution | AssociationDistribution, Bools]:
+def _effect(group: AnyGroup) -> tuple[str, float, RatioDistribution | AssociationDistribution, Bools]:
     """How strongly pairs go together: the measure, the most it can be, its distribution, and where that is trusted."""
     rows = _answers(group)
-    if all(axis.m == 1 for axis in group.axes):
+    if all(columns == 1 for columns in _columns(group)):
         (no_a, is_a), (no_b, is_b) = rows
         everybody = {"a": np.eye(2)[0], "b": np.eye(2)[0]}
         pieces = [{**everybody, **one} for one in correlation_pieces(("a", is_a, no_a), ("b", is_b, no_b))]
@@ -157,6 +179,11 @@ def _effect(group: Group) -> tuple[str, float, RatioDistribution | AssociationDi
     return "Cramer's V", 1.0, strength.distribution, strength.enough
 
 
-def _answers(group: Group) -> list[Array]:
+def _answers(group: AnyGroup) -> list[Array]:
     """The weights of the answers to both features of a batch of pairs."""
-    return [answer_rows(axis.m) for axis in group.axes]
+    return [answer_rows(columns) for columns in _columns(group)]
+
+
+def _columns(group: AnyGroup) -> list[int]:
+    """How many evidence columns both features of a batch of pairs have."""
+    return [length - 1 for length in group.truth.shape[:2]]

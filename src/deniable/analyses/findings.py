@@ -3,13 +3,16 @@
 The page sets these findings in words and pictures, and decides nothing itself.
 """
 
+import warnings
 from dataclasses import dataclass
 from itertools import chain, islice
 
 from deniable.analyses.not_enough_reports import Unanswered
 from deniable.analyses.pair_findings import Conditional, Pairs, conditionals, tested_pairs
 from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares, groups
+from deniable.analyses.who_was_asked import Arms, arms_of
 from deniable.counts.counts import Counts
+from deniable.errors import DeniableWarning
 from deniable.inference.intervals import checked_level
 from deniable.text.progress import told
 from deniable.text.width import shortened
@@ -20,7 +23,8 @@ class Findings:
     """The findings of a survey about its population, with confidence intervals at one level.
 
     `left_out` are features whose shares were not estimated, as there are very many. `unanswered` are all results
-    without enough reports, those that would take the fewest first.
+    without enough reports for which the sample size was worked out, those that would take the fewest first, and
+    `untried` counts the others. `arms` are None if the plan has none.
     """
 
     level: float
@@ -29,16 +33,23 @@ class Findings:
     pairs: Pairs
     conditionals: tuple[Conditional, ...]
     unanswered: tuple[Unanswered, ...]
+    untried: int
+    arms: Arms | None
 
 
 def survey_findings(counts: Counts, *, level: float = 0.95) -> Findings:
-    """All findings from counts of every pair of features, with confidence intervals at this level."""
+    """All findings from counts of every pair of features that some arm asks, with confidence intervals at this level.
+
+    Arms with unlikely sizes, or that contradict each other, are a finding (`Findings.arms`), and are not warned about.
+    """
     level = checked_level(level)
-    chosen = islice(groups(counts.plan), GROUPS)
-    shares = tuple(group_shares(counts, group, level) for group in told(chosen, _line))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeniableWarning)
+        chosen = islice(groups(counts.plan), GROUPS)
+        shares = tuple(group_shares(counts, group, level) for group in told(chosen, _line))
+        pairs = tested_pairs(counts, level)
+        within = tuple(conditionals(counts, pairs.tested, level))
     shown = {feature.name for one in shares for feature in one.group.features}
-    pairs = tested_pairs(counts, level)
-    within = tuple(conditionals(counts, pairs.tested, level))
     missing = chain(*(one.unanswered for one in shares), pairs.unanswered, *(one.unanswered for one in within))
     return Findings(
         level,
@@ -47,6 +58,8 @@ def survey_findings(counts: Counts, *, level: float = 0.95) -> Findings:
         pairs,
         within,
         tuple(sorted(missing, key=lambda one: one.needed)),
+        sum(one.untried for one in shares) + pairs.untried,
+        arms_of(counts),
     )
 
 

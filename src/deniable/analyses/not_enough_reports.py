@@ -13,13 +13,15 @@ class Kind(Enum):
     YES = "share of yes to one flag"
     PAIR = "association of two features"
     CONDITIONAL = "shares of the answers to one feature given those to another"
+    NOBODY = "any result about a feature that nobody was asked"
 
 
 @dataclass(frozen=True)
 class Unanswered:
     """A result without enough reports: `missing` of its `asked` intervals, and the sample size that would do for all.
 
-    `names` are the features it is about; of a conditional, the feature that is asked about comes first.
+    `names` are the features it is about; of a conditional, the feature that is asked about comes first. The sample size
+    is infinite for a feature that nobody was asked.
     """
 
     kind: Kind

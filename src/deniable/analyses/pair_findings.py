@@ -6,13 +6,14 @@ SURE. Of the surest pairs the answers to one question are given among those with
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
-from math import isnan
+from itertools import islice
+from math import comb, isnan
 
-from deniable.analyses.associations import associations
+from deniable.analyses.associations import asked_alone, batches, ranked
 from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.reports_needed import for_conditional, for_pairs
 from deniable.analyses.share_findings import Share
+from deniable.analyses.who_was_asked import Asked, asked_together
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import estimate
 from deniable.survey.describe import answer_in_words
@@ -25,6 +26,8 @@ SURE = 0.05
 WIDE = 24
 # TRIED is for how many pairs without enough reports the sample size is worked out at most.
 TRIED = 2_000
+# TRIED_OVER_ARMS is the same over blocks and arms, where each pair takes about a tenth of a second.
+TRIED_OVER_ARMS = 24
 # CONDITIONALS is how many pairs get their conditional shares at most.
 CONDITIONALS = 4
 # CONDITIONAL_ROWS is how many conditional shares one pair may have.
@@ -45,6 +48,7 @@ class RankedPair:
     high: float
     p_value: float
     fdr: float
+    asked: Asked | None = None  # how many respondents were asked both, where that is known
 
     @property
     def names(self) -> tuple[str, str]:
@@ -67,13 +71,16 @@ class Pairs:
     """Every pair of features that was tested, the surest first.
 
     `wide` are the features with too many answers to be paired. `untried` counts the pairs without enough reports for
-    which no sample size was worked out.
+    which no sample size was worked out, `apart` those that no arm asks together, and `nobody` those that only arms ask
+    which nobody fell into: neither are tested.
     """
 
     tested: tuple[RankedPair, ...]
     wide: tuple[str, ...]
     unanswered: tuple[Unanswered, ...]
     untried: int
+    apart: int = 0
+    nobody: int = 0
 
     @property
     def sure(self) -> tuple[RankedPair, ...]:
@@ -96,29 +103,24 @@ class Conditional:
     given: Feature
     shares: tuple[ConditionalShare, ...]
     unanswered: tuple[Unanswered, ...]
+    asked: Asked | None = None  # how many respondents were asked both, where that is known
 
 
 def tested_pairs(counts: Counts, level: float) -> Pairs:
     """Test every pair of features without very many answers for association, with intervals at this level."""
     wide = tuple(feature.name for feature in counts.plan.schema if feature.levels > WIDE)
-    narrow = _without(counts, wide)
-    if narrow is None:
-        return Pairs((), wide, (), 0)
-    tested = tuple(RankedPair(**row) for row in associations(narrow, level=level).to_pylist())
-    missing = [pair for pair in tested if not pair.enough]
-    needed = for_pairs(narrow, [pair.names for pair in missing[:TRIED]])
-    unanswered = tuple(Unanswered(Kind.PAIR, pair.names, 1, 1, needed[pair.names]) for pair in missing[:TRIED])
-    return Pairs(tested, wide, unanswered, len(missing) - len(unanswered))
-
-
-def _without(counts: Counts, wide: Sequence[str]) -> Counts | None:
-    """Counts of the pairs of all other features; None if there is no such pair."""
-    names = [name for name in counts.plan.schema.names if name not in wide]
-    if len(names) < 2:
-        return None
-    if not wide:
-        return counts
-    return Counts(counts.plan, {pair: counts.array(*pair) for pair in combinations(names, 2)})
+    asked = {pair: own for pair, own in asked_together(counts).items() if not set(wide) & set(pair)}
+    apart = comb(len(counts.plan.schema) - len(wide), 2) - len(asked)
+    nobody = sum(not own.n for own in asked.values())
+    if not any(batches(counts, wide)):
+        return Pairs((), wide, (), 0, apart, nobody)
+    rows = ranked(counts, level=level, without=wide).to_pylist()
+    tested = tuple(RankedPair(**row, asked=asked[row["first"], row["second"]]) for row in rows)
+    missing = [pair.names for pair in tested if not pair.enough]
+    tried = missing[: TRIED if asked_alone(counts.plan) else TRIED_OVER_ARMS]
+    needed = for_pairs(counts, tried)
+    unanswered = tuple(Unanswered(Kind.PAIR, names, 1, 1, needed[names]) for names in tried)
+    return Pairs(tested, wide, unanswered, len(missing) - len(tried), apart, nobody)
 
 
 def surest_features(pairs: Sequence[RankedPair], most: int) -> tuple[str, ...]:
@@ -169,4 +171,4 @@ def _conditional(counts: Counts, given: Feature, what: Feature, level: float) ->
     if missing:
         needed = for_conditional(est, what.name, given.name)
         unanswered = (Unanswered(Kind.CONDITIONAL, (what.name, given.name), missing, len(shares), needed),)
-    return Conditional(what, given, shares, unanswered)
+    return Conditional(what, given, shares, unanswered, Asked(est.asked, est.n))

@@ -5,6 +5,7 @@ coefficients b = (E XX')^-1 E Xy need pairs of features alone. E X (y - X'b) is 
 covariance S follows from theirs, and that of b is A^-1 S A^-1 with A = E XX' (the sandwich).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -14,15 +15,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.analyses.pair_moments import pair_moments
+from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, indicator, product_weights
+from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
+from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.tensors import contract
+from deniable.survey.plan import Plan
 from deniable.survey.schema import SEPARATOR, Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
@@ -92,7 +98,7 @@ def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str
     ----------
     counts
         Counts that hold one table with all the features, or all tables of four of them (order=4): the covariance of two
-        pairs is that of four features.
+        pairs is that of four features. Of a plan with arms it is enough that each pair is asked in some arm.
     outcome
         A flag's name, or a choice's answer such as `("age", "65+")`.
     on
@@ -110,46 +116,49 @@ def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str
     >>> dn.regress(counts, "smoker", on=["age"]).terms
     ('constant', 'age: 30-44', 'age: 45-64', 'age: 65+')
     """
-    subject = checked_subject(about, "a regression")
-    names, told = _checked(counts, outcome, on)
-    found = _Moments(counts, subject)
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+    return regression(_CountedMoments(counts, checked_subject(about, "a regression"), outcome, on), outcome)
+
+
+def regression(found: "Moments", outcome: Indicator) -> Regression:
+    """Linear regression from second moments, wherever these come from."""
+    names, told = found.names, outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
     y = found.indicator(outcome, names)
     x, terms = _regressors(found, names)
     squares = np.array([[found.place(_both(left, right)) for right in x] for left in x])
     with_outcome = np.array([found.place(_both(y, each)) for each in x])
-    mean, covariance = found.mean(), found.covariance()
+    mean, covariance = found.mean_and_covariance()
     moments = mean[squares]
-    _check_safe(moments, squares, covariance, counts.n)
+    _check_safe(moments, squares, covariance, found.n)
     b = np.asarray(np.linalg.solve(moments, mean[with_outcome]), np.float64)
     slopes = np.zeros((len(x), len(mean)))
     for i in range(len(x)):
         np.add.at(slopes[i], with_outcome[i], 1.0)
         np.add.at(slopes[i], squares[i], -b)
     slopes = np.linalg.inv(moments) @ slopes
-    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, counts.n, subject)
+    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, found.n, found.subject)
 
 
-def _checked(counts: Any, outcome: Any, on: Any) -> tuple[list[str], str]:
-    """The names of all features, the outcome's first, and the outcome in words."""
-    if not isinstance(counts, Counts):
-        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+def _checked_names(outcome: Any, on: Any) -> list[str]:
+    """The names of all features, the outcome's first."""
     if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
         raise EstimateError(f"regress takes a list of features to regress on, by their names; found {abbreviated(on)}")
     if isinstance(outcome, str):
-        return [outcome, *on], outcome
+        return [outcome, *on]
     if not isinstance(outcome, list | tuple) or len(outcome) != 2 or not isinstance(outcome[0], str):
         raise EstimateError(
             f"the outcome is a flag, or a choice's answer as (name, answer); found {abbreviated(outcome)}"
         )
-    return [outcome[0], *on], f"{outcome[0]} = {outcome[1]}"
+    return [outcome[0], *on]
 
 
-def _regressors(found: "_Moments", names: Sequence[str]) -> tuple[list["Product"], list[str]]:
+def _regressors(found: "Moments", names: Sequence[str]) -> tuple[list["Product"], list[str]]:
     """A constant and an indicator for every answer of each predictor but its first, and what they are called."""
     x: list[Product] = [{}]
     terms = ["constant"]
     for name in names[1:]:
-        feature = found.counts.plan.schema[name]
+        feature = found.plan.schema[name]
         for answer in feature.answers[1:]:
             x.append(found.indicator((name, answer), names))
             terms.append(name if isinstance(feature, Flag) else f"{name}{SEPARATOR}{answer}")
@@ -164,25 +173,34 @@ def _both(left: Product, right: Product) -> Product:
     return {**left, **{name: vector * left.get(name, 1) for name, vector in right.items()}}
 
 
-class _Moments:
+class Moments(ABC):
     """Second moments: shares of respondents with answers to two features at most, each once; and their covariance."""
 
-    def __init__(self, counts: Counts, subject: Subject) -> None:
-        self.counts, self.subject = counts, subject
+    def __init__(self, plan: Plan, n: int, subject: Subject, outcome: Any, on: Any) -> None:
+        self.plan, self.n, self.subject = plan, n, subject
+        self.names = _checked_names(outcome, on)
         self.products: list[Product] = []
         self.places: dict[Any, int] = {}
         self.estimates: dict[tuple[str, ...], Estimate] = {}
 
+    @abstractmethod
+    def table_estimate(self, names: Sequence[str]) -> Estimate:
+        """The estimate of the table of some features that are asked together."""
+
+    @abstractmethod
+    def kinds(self) -> Sequence[ArmKind]:
+        """What each kind of arm says of the features."""
+
+    @abstractmethod
+    def table(self, names: Sequence[str]) -> Array:
+        """The proper table of some features at which covariances are evaluated."""
+
     def estimate(self, names: Iterable[str]) -> Estimate:
         """The estimate of these features, from any table that holds them."""
-        wanted = tuple(sorted(set(names), key=self.counts.plan.schema.index))
+        every = self.names if self.plan.has_arms else names  # over arms, margins of several tables need not agree
+        wanted = tuple(sorted(set(every), key=self.plan.schema.index))
         if wanted not in self.estimates:
-            try:
-                self.estimates[wanted] = estimate(self.counts, wanted).about(self.subject)
-            except CountError as error:
-                raise EstimateError(
-                    f"a regression needs one table that holds all its features, or order=4: {error}"
-                ) from None
+            self.estimates[wanted] = self.table_estimate(wanted).about(self.subject)
         return self.estimates[wanted]
 
     def indicator(self, what: Any, names: Sequence[str]) -> Product:
@@ -190,7 +208,7 @@ class _Moments:
         name = what if isinstance(what, str) else what[0]
         if names.count(name) > 1:
             raise EstimateError(f"a regression takes each feature once; found {name!r} again")
-        return {name: indicator(self.estimate([name]).features, what)[1]}
+        return {name: indicator((self.plan.schema[name],), what)[1]}
 
     def place(self, product: Product) -> int:
         """The place of a product of indicators among the moments."""
@@ -199,6 +217,19 @@ class _Moments:
             self.places[key] = len(self.products)
             self.products.append(product)
         return self.places[key]
+
+    def mean_and_covariance(self) -> tuple[Array, Array]:
+        """The estimated share of each product of indicators, and the covariance of all of them."""
+        if not self.plan.has_arms or any(len(kind.places) == len(self.names) for kind in self.kinds()):
+            return self.mean(), self.covariance()
+        if self.subject is Subject.RESPONDENTS:
+            raise EstimateError(
+                "no arm asks all these features of the same people, so that the regression is about the population"
+            )
+        for product in self.products:
+            if product and all(weights.any() for weights in product.values()):
+                check_asked(self.plan, list(product))
+        return pair_moments(self.kinds(), self.table, self.names, self.products)
 
     def mean(self) -> Array:
         """The estimated share of each product of indicators."""
@@ -219,6 +250,28 @@ class _Moments:
                 both = product_weights(est.features, left), product_weights(est.features, right)
                 matrix[i, j] = matrix[j, i] = est.covariance_of(*both) / est.n**2
         return matrix
+
+
+class _CountedMoments(Moments):
+    """Second moments of a survey that was counted."""
+
+    def __init__(self, counts: Counts, subject: Subject, outcome: Any, on: Any) -> None:
+        super().__init__(counts.plan, counts.n, subject, outcome, on)
+        self.counts = counts
+
+    def table_estimate(self, names: Sequence[str]) -> Estimate:
+        try:
+            return estimate(self.counts, names)
+        except CountError as error:
+            raise EstimateError(
+                f"a regression needs one table that holds all its features, or order=4: {error}"
+            ) from None
+
+    def kinds(self) -> list[ArmKind]:
+        return arm_kinds([self.counts], self.names)
+
+    def table(self, names: Sequence[str]) -> Array:
+        return evidence_of([self.counts], names).best.table
 
 
 def _check_safe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n: int) -> None:

@@ -16,6 +16,9 @@ import numpy.typing as npt
 
 from deniable.analyses.associations import answered, batches, pair_group
 from deniable.counts.counts import Counts
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.block_group import BlockGroup
+from deniable.estimates.designs.groups import AnyGroup
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import Group, product_form
 from deniable.inference.about_whom import Subject
@@ -39,6 +42,8 @@ PART = 0.05
 
 Places = npt.NDArray[np.int64]
 Pair = tuple[str, str]
+Noisy = tuple[Array, Array]  # shares, of many tables in the first axis, and their variances
+Supposed = Group | ArmsGroup  # respondents with likely shares
 
 
 @dataclass(frozen=True, order=True)
@@ -72,18 +77,25 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
         if own := [pair for pair in batch if pair in wanted]:
             group, unclear = likely(pair_group(counts, own))
 
-            def enough(times: float, places: Places, group: Group = group) -> Bools:
-                interval, test = answered(scaled(replace(group, truth=group.truth[..., places]), times))
-                return interval & test
+            def enough(times: float, places: Places, group: Supposed = group) -> Bools:
+                interval, test = answered(scaled(_some_of(group, places), times))
+                return np.atleast_1d(interval & test)
 
             found |= zip(own, _needed(counts.n, least_steps(enough, len(own)), unclear), strict=True)
     return found
 
 
+def _some_of(group: Supposed, places: Places) -> Supposed:
+    """Those of many pairs that stand at these places in the last axis; the group itself, if it is of one pair."""
+    if isinstance(group, Group) and group.truth.ndim > len(group.axes):
+        return replace(group, truth=group.truth[..., places])
+    return group
+
+
 def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
     """The sample size at which a question to an estimate, straight from counts, has an answer that is trusted."""
     (before,) = est.groups
-    group, unclear = likely(product_form(before))
+    group, unclear = likely(before if isinstance(before, BlockGroup | ArmsGroup) else product_form(before))
 
     def enough(times: float, places: Places) -> Bools:
         return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
@@ -91,31 +103,58 @@ def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
     return _needed(est.n, least_steps(enough, 1), unclear)[0]
 
 
-def likely(group: Group) -> tuple[Group, Bools]:
+def likely(group: AnyGroup) -> tuple[Supposed, Bools]:
     """A group with likely shares by shrinkage, and where a feature has an answer whose share cannot be told from zero.
+
+    Designs are taken as estimates over arms, at a table that can be: one of blocks alone has one kind of arm.
+    """
+    if isinstance(group, Group):
+        return _likely_product(group)
+    arms = group if isinstance(group, ArmsGroup) else group.as_arms()
+    features = arms.truth.ndim
+    cells, unclear = _shrunk([_shares_of(arms.project([k])) for k in range(features)], _shares_of(arms))
+    return arms.supposed(cells[0].reshape(-1), 1.0), unclear
+
+
+def _likely_product(group: Group) -> tuple[Group, Bools]:
+    """A group in product form with likely shares; many, if its truth has one more axis than there are features."""
+    features, many = len(group.axes), group.truth.ndim > len(group.axes)
+    truth = group.truth if many else group.truth[..., None]
+    singles = []
+    for k, axis in enumerate(group.axes):
+        single = truth[tuple(slice(None) if j == k else 0 for j in range(features))]
+        singles.append(_shares(replace(group, axes=(axis,), truth=single)))
+    cells, unclear = _shrunk(singles, _shares(replace(group, truth=truth)))
+    entries = np.moveaxis(along(np.moveaxis(cells, 0, -1), [margins(axis.m) for axis in group.axes]), 0, -1)
+    return replace(group, truth=group.n * (entries if many else entries[..., 0])), unclear
+
+
+def _shrunk(singles: Sequence[Noisy], joint: Noisy) -> tuple[Array, Bools]:
+    """Likely tables by shrinkage, given the shares of each feature's answers and of all cells, each with its noise.
 
     A feature's shares are shrunk towards equal ones, and then a table's cells towards independent ones, as far as noise
     explains that they differ. Else the rarest answer, which decides, would be the one that chance understates most.
     """
-    features, many = len(group.axes), group.truth.ndim > len(group.axes)
-    truth = group.truth if many else group.truth[..., None]
-    singles, found, unclear = [], [], np.zeros(truth.shape[-1], np.bool_)
-    for k, axis in enumerate(group.axes):
-        single = truth[tuple(slice(None) if j == k else 0 for j in range(features))]
-        own = replace(group, axes=(axis,), truth=single)
-        shares, noise = _shares(own)
-        found.append(shares)
+    margins, unclear = [], np.zeros(len(joint[0]), np.bool_)
+    for shares, noise in singles:
         even = np.full(shares.shape, 1 / shares.shape[1])
-        singles.append(_positive(even + _kept(shares - even, noise) * (shares - even), noise))
+        margins.append(_positive(even + _kept(shares - even, noise) * (shares - even), noise))
         unclear |= (shares < CLEAR * np.sqrt(noise)).any(axis=1)
-    cells = _product(singles)
-    if features > 1:
-        shares, noise = _shares(replace(group, truth=truth))
-        apart = shares - _product(found)  # sums to nothing along each axis
+    cells = _product(margins)
+    if len(singles) > 1:
+        shares, noise = joint
+        apart = shares - _product([shares for shares, _ in singles])  # sums to nothing along each axis
         drawn = np.maximum(cells + _kept(apart, noise) * apart, PART * cells)
         cells = drawn / drawn.sum(axis=tuple(range(1, drawn.ndim)), keepdims=True)
-    entries = np.moveaxis(along(np.moveaxis(cells, 0, -1), [margins(axis.m) for axis in group.axes]), 0, -1)
-    return replace(group, truth=group.n * (entries if many else entries[..., 0])), unclear
+    return cells, unclear
+
+
+def _shares_of(arms: ArmsGroup) -> Noisy:
+    """The estimated share of each cell of a design, and its variance were answers equally common."""
+    rows = [answer_rows(length - 1) for length in arms.truth.shape]
+    references = arms.judged(rows, Subject.POPULATION).references
+    assert references is not None
+    return along(arms.truth, rows)[None] / arms.n, references[1].variance / arms.n**2
 
 
 def _shares(group: Group) -> tuple[Array, Array]:
@@ -153,8 +192,10 @@ def _product(singles: Sequence[Array]) -> Array:
     )
 
 
-def scaled(group: Group, times: float) -> Group:
+def scaled(group: Supposed, times: float) -> Supposed:
     """A group with the same shares and so many times as many respondents."""
+    if isinstance(group, ArmsGroup):
+        return group.supposed(group.cells, times)
     n = round(group.n * times)
     some = None if group.some is None else round(group.some * times)
     return Group(n, group.axes, group.truth * (n / group.n), some)

@@ -5,14 +5,16 @@ many. Flags that were asked as one question, and all those that stand alone, are
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import ceil, isnan
+from dataclasses import dataclass, field
+from math import ceil, inf, isnan, nan
 from typing import Any
 
 import numpy as np
 
+from deniable.analyses.associations import asked_alone
 from deniable.analyses.not_enough_reports import Kind, Unanswered
-from deniable.analyses.reports_needed import for_cells
+from deniable.analyses.reports_needed import Needed, for_cells
+from deniable.analyses.who_was_asked import Asked
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.survey.describe import short_name
@@ -25,16 +27,23 @@ GROUPS = 24
 ANSWERS = 30
 # FLAGS is how many flags stand in one group at most; more are split into groups of about the same size.
 FLAGS = 40
+# TRIED is for how many flags of one group without enough reports the sample size is worked out, where that takes long:
+# over blocks and arms.
+TRIED = 12
 
 
 @dataclass(frozen=True)
 class Share:
-    """The estimated share of an answer, with its confidence interval: nan where there are not enough reports."""
+    """The estimated share of an answer, with its confidence interval: nan where there are not enough reports.
+
+    `asked` is how many respondents it is from, where that is known; nobody may have been asked.
+    """
 
     label: str
     value: float
     low: float
     high: float
+    asked: Asked | None = field(default=None, kw_only=True)
 
     @property
     def enough(self) -> bool:
@@ -68,13 +77,15 @@ class Group:
 class Shares:
     """The shares of a group's answers in the population, and those without enough reports.
 
-    `answers` is how many answers there are; there are fewer shares if only the most common answers were kept.
+    `answers` is how many answers there are; there are fewer shares if only the most common answers were kept. `untried`
+    counts those without enough reports for which no sample size was worked out.
     """
 
     group: Group
     shares: tuple[Share, ...]
     answers: int
     unanswered: tuple[Unanswered, ...]
+    untried: int = 0
 
 
 def groups(plan: Plan) -> Iterator[Group]:
@@ -109,6 +120,9 @@ def group_shares(counts: Counts, group: Group, level: float) -> Shares:
 def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
     """The share of each answer to a choice, or of the most common ones."""
     (feature,) = group.features
+    if not counts.asked(feature.name):
+        unknown = tuple(_unknown(str(answer), counts.n) for answer in feature.answers[:ANSWERS])
+        return Shares(group, unknown, feature.levels, (_nobody(feature),))
     est = estimate(counts, [feature.name]).about("population")
     answers = list(feature.answers)
     many = len(answers) > ANSWERS
@@ -126,20 +140,35 @@ def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
 
 def _of_flags(counts: Counts, group: Group, level: float) -> Shares:
     """The share of yes to each of some flags, the highest first and those without enough reports last."""
-    shares, unanswered = [], []
+    shares, unanswered, untried = [], [], 0
     for feature in group.features:
+        if not counts.asked(feature.name):
+            shares.append(_unknown(short_name(feature), counts.n))
+            unanswered.append(_nobody(feature))
+            continue
         est, cell = estimate(counts, [feature.name]).about("population"), {feature.name: True}
         shares.append(_share(short_name(feature), est, cell, level))
-        if not shares[-1].enough:
+        if not shares[-1].enough and (len(unanswered) < TRIED or asked_alone(counts.plan)):
             unanswered.append(Unanswered(Kind.YES, (feature.name,), 1, 1, for_cells(est, [cell])))
-    shares.sort(key=lambda share: (not share.enough, -share.value))
-    return Shares(group, tuple(shares), len(shares), tuple(unanswered))
+        elif not shares[-1].enough:
+            untried += 1
+    shares.sort(key=lambda share: (not share.enough, isnan(share.value), -share.value))
+    return Shares(group, tuple(shares), len(shares), tuple(unanswered), untried)
+
+
+def _unknown(label: str, of: int) -> Share:
+    """The share of an answer to a feature that nobody was asked."""
+    return Share(label, nan, nan, nan, asked=Asked(0, of))
+
+
+def _nobody(feature: Feature) -> Unanswered:
+    return Unanswered(Kind.NOBODY, (feature.name,), 1, 1, Needed(inf, rough=True))
 
 
 def _share(label: str, est: Estimate, cell: dict[str, Any], level: float) -> Share:
     """The share of one cell, which need not wait for the others of its table."""
     found = est.cell(cell)
-    return Share(label, found.value, *found.confidence_interval(level))
+    return Share(label, found.value, *found.confidence_interval(level), asked=Asked(est.asked, est.n))
 
 
 def most_common(shares: Sequence[Share]) -> MostCommon | None:

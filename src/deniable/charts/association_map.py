@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from deniable.charts.drawing import (
@@ -23,7 +24,18 @@ from deniable.charts.drawing import (
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import shortened, width
 
-Effects = Sequence[Sequence[float | None]]
+# DOT stands where nobody was asked both questions of a pair.
+DOT = "•"
+
+
+class Gap(Enum):
+    """Why a pair has no colour, in the words of the key."""
+
+    FEW = NOT_ENOUGH
+    APART = "not asked together"
+
+
+Effects = Sequence[Sequence[float | Gap]]
 
 
 @dataclass(frozen=True)
@@ -61,15 +73,16 @@ class Grid:
 def draw(names: Sequence[str], effects: Effects, *, name: str, title: str, about: str) -> str:
     """The heat map as SVG: the stronger an association, the deeper the colour of its cell.
 
-    `effects[i]` are those of feature i with the features before it: None where there are not enough reports, and zero
-    where an association may be chance. Columns are numbered as the rows are. `name` begins the identifiers of the SVG
-    element, `title` and `about` are read to those who do not see it.
+    `effects[i]` are those of feature i with the features before it: a gap where there are not enough reports, or where
+    nobody was asked both, and zero where an association may be chance. Columns are numbered as the rows are. `name`
+    begins the identifiers of the SVG element, `title` and `about` are read to those who do not see it.
     """
     left = min(max(width(label) for label in names) * LETTER + 34, LABELS[1] + 20)
     side = min(30.0, (WIDTH - left) / (len(names) - 1))
     grid = Grid(len(names), left, side, max(side, 14.0))
-    known = [effect for row in effects for effect in row if effect is not None]
-    missing = len(known) < sum(map(len, effects))
+    every = [effect for row in effects for effect in row]
+    known = [effect for effect in every if not isinstance(effect, Gap)]
+    gaps = [gap for gap in Gap if gap in every]
     most = max(map(abs, known), default=0) or 1.0
     with figure(grid.top + 62) as (drawn, axis):
         for i, row in enumerate(effects):
@@ -77,7 +90,7 @@ def draw(names: Sequence[str], effects: Effects, *, name: str, title: str, about
             for j, effect in enumerate(row):
                 _cell(axis, grid, i, j, effect, most)
         _column_numbers(axis, grid)
-        _key(axis, left, most, missing=missing, negative=min(known, default=0) < 0)
+        _key(axis, left, most, gaps, negative=min(known, default=0) < 0)
         return svg(drawn, name=name, title=title, about=about)
 
 
@@ -95,10 +108,13 @@ def _column_numbers(axis: Any, grid: Grid) -> None:
             text(axis, grid.centre(column), grid.top + 48, str(column + 1), SOFT, "center", size=SMALL)
 
 
-def _cell(axis: Any, grid: Grid, row: int, column: int, effect: float | None, most: float) -> None:
+def _cell(axis: Any, grid: Grid, row: int, column: int, effect: float | Gap, most: float) -> None:
     """Draw a cell: empty without enough reports, pale by chance, else in a colour; a minus says what orange says."""
-    if effect is None:
+    if effect is Gap.FEW:
         grid.cell(axis, row, column, facecolor="none", edgecolor=SOFT, linewidth=0.7)
+    if effect is Gap.APART:
+        text(axis, grid.centre(column), grid.middle(row), DOT, SOFT, "center", size=SMALL)
+    if isinstance(effect, Gap):
         return
     grid.cell(axis, row, column, lw=0, color=CELL)
     if effect:
@@ -108,7 +124,7 @@ def _cell(axis: Any, grid: Grid, row: int, column: int, effect: float | None, mo
         text(axis, grid.centre(column), grid.middle(row), "−", INK, "center", size=SMALL)
 
 
-def _key(axis: Any, left: float, most: float, *, missing: bool, negative: bool) -> None:
+def _key(axis: Any, left: float, most: float, gaps: Sequence[Gap], *, negative: bool) -> None:
     """Draw the key: what the colours stand for."""
     steps = [k / 4 for k in range(-4 if negative else 0, 5)]
     start = max(left, 40.0)
@@ -117,7 +133,11 @@ def _key(axis: Any, left: float, most: float, *, missing: bool, negative: bool) 
             rectangle(axis, (start + 15 * k, 20), 13.5, 11, lw=0, color=colour, alpha=alpha)
     for k in (0, steps.index(0), len(steps) - 1) if negative else (0, len(steps) - 1):
         text(axis, start + 15 * k + 7, 9, f"{steps[k] * most:.2f}".replace("-", "−"), SOFT, "center", size=SMALL)
-    if missing:
-        at = start + 15 * len(steps) + 24
-        rectangle(axis, (at, 20), 13.5, 11, facecolor="none", edgecolor=SOFT, lw=0.7)
-        text(axis, at + 20, 26, NOT_ENOUGH, SOFT, "left", size=SMALL)
+    at = start + 15 * len(steps) + 24
+    for gap in gaps:
+        if gap is Gap.FEW:
+            rectangle(axis, (at, 20), 13.5, 11, facecolor="none", edgecolor=SOFT, lw=0.7)
+        else:
+            text(axis, at + 7, 26, DOT, SOFT, "center", size=SMALL)
+        text(axis, at + 20, 26, gap.value, SOFT, "left", size=SMALL)
+        at += 38 + 0.6 * SMALL * len(gap.value)

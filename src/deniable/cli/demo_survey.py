@@ -2,8 +2,9 @@
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,21 +12,34 @@ import numpy.typing as npt
 from deniable.client import report
 from deniable.counts.count import count
 from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.respondent_group import Group
 from deniable.files import check_target
+from deniable.inference.one_feature import Axis
 from deniable.page.page import check_extra, write_page
 from deniable.reports.randomize import randomize
-from deniable.survey.describe import describe
+from deniable.reports.reports import Reports
+from deniable.survey.describe import answer_in_words, describe
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import in_one_sentence
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.tables import BOLD, Row, aligned, coloured, paint
-from deniable.text.width import left
 
-RESPONDENTS = 500_000  # The made-up survey has this many respondents.
-EPSILON = 3.0  # The privacy budget of the whole report, split evenly over the six questions.
+RESPONDENTS = 20_000  # The made-up survey has this many respondents.
+EPSILON = 3.0  # The privacy budget of the whole report.
 AGES = ("18-29", "30-44", "45-64", "65+")
 ALCOHOL = ("never", "now and then", "every day")
 ILLNESSES = ("none", "diabetes", "depression", "addiction", "HIV")
+# ARMS are the questions that each person may be asked, three together: each of the fifteen pairs stands in some arm.
+ARMS = (
+    ("age", "alcohol", "cheated on taxes"),
+    ("age", "cheated on taxes", "hides debts"),
+    ("age", "had an affair", "illness"),
+    ("alcohol", "hides debts", "had an affair"),
+    ("alcohol", "hides debts", "illness"),
+    ("cheated on taxes", "had an affair", "illness"),
+)
+# SHOWN are the tables that are printed beside the truth: a flag given each answer to another feature.
+SHOWN = (("age", "cheated on taxes"), ("alcohol", "hides debts"))
 TITLE = "Things people do not say (a made-up survey)"
 
 Answers = dict[str, npt.NDArray[np.generic]]
@@ -78,30 +92,67 @@ def run(output: str | Path) -> None:
     check_extra()
     check_target(output)
     colour = coloured(sys.stdout)
-    plan = Plan(schema(), epsilon=EPSILON)
+    plan = Plan(schema(), epsilon=EPSILON, arms=ARMS)
     answers = made_up_answers(np.random.default_rng(1978))
     print("A survey that nobody was asked: questions and answers are made up, so that the truth is known.")
-    _say("1. The plan: what is asked, and how each answer is randomized before it leaves the device.")
+    _say("1. The plan: who is asked what, and how the answers are randomized before they leave the device.")
     print(describe(plan, colour=colour))
-    _say("2. On three devices: the true answers, and the bytes that leave.")
-    for row in range(3):
-        record = {name: column[row].item() for name, column in answers.items()}
-        words = ", ".join(name if value is True else value for name, value in record.items() if value is not False)
-        print(f"{left(words, 64)}  ->  {report(record, plan.to_json()).hex(' ')}")
+    _say("2. On three devices: the questions that chance picked, the true answers to them, and the bytes that leave.")
+    sent = [_sent(plan, answers, row) for row in range(3)]
+    print(*aligned(("asked", "true answers", "sent"), sent, numbers=(), rule=True, colour=colour), sep="\n")
     _say("3. What that means to a respondent.")
     print(textwrap.fill(in_one_sentence(plan), 100))
     reports = randomize(answers, plan)
-    counts = count(reports, order=2)
+    counts = count(reports)
     _say(f"4. {len(reports):,} respondents later: what the reports tell, with 95 % intervals, beside the truth.")
-    rows = [
-        *_beside_truth(estimate(counts, ["age", "cheated on taxes"]), answers),
-        *_beside_truth(estimate(counts, ["alcohol", "hides debts"]), answers),
-    ]
+    estimates = [estimate(counts, names) for names in SHOWN]
+    rows = [row for est in estimates for row in _beside_truth(est, answers)]
     head = ("share of", "among", "truth", "estimate", "from", "to")
     print(*aligned(head, rows, numbers=(2, 3, 4, 5), rule=True, colour=colour), sep="\n")
+    print("\n" + textwrap.fill(_without_a_design(estimates), 100))
     write_page(counts, output, title=TITLE)
     _say("5. All of it on a page: every question, what goes together, and what could not be answered.")
     print(f"Open {Path(output).resolve()}")
+
+
+def _sent(plan: Plan, answers: Answers, row: int) -> Row:
+    """What one respondent's device asks, the true answers to that, and the bytes that it sends."""
+    record = {name: column[row].item() for name, column in answers.items()}
+    sent = report(record, plan.to_json())
+    (asked,) = (part.plan.schema for part in Reports.from_bytes([sent], plan).arms if len(part))
+    true = [answer_in_words(feature, record[feature.name]) for feature in asked]
+    return ", ".join(asked.names), ", ".join(true), sent.hex(" ")
+
+
+def _without_a_design(estimates: Sequence[Estimate]) -> str:
+    """How many people it would have taken to ask everybody everything, in a sentence."""
+    needed = people_needed(Plan(schema(), epsilon=EPSILON), estimates)
+    return (
+        f"Each of these people was asked three questions of six, together. Asking everybody all six, each apart, would "
+        f"have taken about {needed:,} people for such intervals at the same epsilon."
+    )
+
+
+def people_needed(plan: Plan, estimates: Sequence[Estimate]) -> int:
+    """How many respondents of a plan that asks everybody everything make what is shown vary as little, to two digits.
+
+    The variances are those that both plans have at the tables that were estimated, in the mean over all that is shown;
+    those of a plan that asks everybody fall as 1 / n.
+    """
+    here = sum(variance for est in estimates for variance in _variances(est))
+    there = sum(variance for est in estimates for variance in _variances(_asked_by(plan, est)))
+    return int(float(f"{estimates[0].n * there / here:.1e}"))
+
+
+def _asked_by(plan: Plan, est: Estimate) -> Estimate:
+    """What an estimate would be had as many respondents been asked by another plan, and the same come out."""
+    axes = tuple(Axis.of(plan[name], centred=True) for name in est.names)
+    return Estimate(est.features, (Group(est.n, axes, est.mean),), est.method, est.subject)
+
+
+def _variances(est: Estimate) -> list[float]:
+    """The variance of each conditional proportion that is shown."""
+    return [row["stderr"] ** 2 for row in _conditional(est)]
 
 
 def _say(heading: str) -> None:
@@ -110,10 +161,15 @@ def _say(heading: str) -> None:
 
 
 def _beside_truth(est: Estimate, answers: Answers) -> Iterator[Row]:
-    """Rows of conditional proportions, the truth beside the estimate: a flag given each answer to another feature."""
+    """Rows of conditional proportions, the truth beside the estimate."""
     given, what = est.names
-    for row in est.conditional(what, given=given).to_pylist():
-        if row[what]:
-            truth = float(np.mean(answers[what][answers[given] == row[given]]))
-            shares = (truth, row["proportion"], row["low"], row["high"])
-            yield what, f"{given}: {row[given]}", *(f"{share:.1%}" for share in shares)
+    for row in _conditional(est):
+        truth = float(np.mean(answers[what][answers[given] == row[given]]))
+        shares = (truth, row["proportion"], row["low"], row["high"])
+        yield what, f"{given}: {row[given]}", *(f"{share:.1%}" for share in shares)
+
+
+def _conditional(est: Estimate) -> list[dict[str, Any]]:
+    """The proportions of a flag given each answer to another feature."""
+    given, what = est.names
+    return [row for row in est.conditional(what, given=given).to_pylist() if row[what]]

@@ -1,7 +1,10 @@
 """What several commands share: how a command is added, and options that mean the same in each of them."""
 
 import argparse
+import csv
 from typing import TYPE_CHECKING
+
+from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -37,3 +40,20 @@ def add_form(command: argparse.ArgumentParser) -> None:
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")
+
+
+def names_of(text: str, option: str) -> list[str]:
+    """The names that an option lists, with commas between them; a name with a comma in it stands in double quotes."""
+    try:
+        return next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error as error:
+        raise DeniableError(f"{option} takes names with commas between them: {error}") from None
+
+
+def share_of(text: str) -> float:
+    """A share as an option has it: 2% or 0.02."""
+    number = text.strip()
+    try:
+        return float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share, such as 2% or 0.02") from None

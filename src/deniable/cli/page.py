@@ -19,7 +19,7 @@ def add_page(commands: "Commands") -> None:
     source = command.add_mutually_exclusive_group(required=True)
     source.add_argument("reports", nargs="*", default=[], metavar="REPORTS", help=REPORTS)
     source.add_argument(
-        "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count --order 2` writes them"
+        "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count` writes them"
     )
     command.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="where to write the page")
     command.add_argument("--title", help="title of the page (default: Survey results)")
@@ -44,10 +44,10 @@ def _page(arguments: argparse.Namespace) -> None:
 
 
 def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
-    """The counts of every pair of features, or of the only feature, from files of reports."""
+    """The counts of every pair of features that somebody was asked, or of the only feature, from files of reports."""
     from deniable.counts.count import count
-    from deniable.counts.sources import find_files, plan_and_total
+    from deniable.counts.sources import find_files
 
     files = find_files(reports)
     check_target(output, *files)
-    return count(files, order=min(2, len(plan_and_total(files)[0].schema)))
+    return count(files)

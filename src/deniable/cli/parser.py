@@ -6,6 +6,7 @@ from deniable import __version__
 from deniable.cli.demo import add_demo
 from deniable.cli.page import add_page
 from deniable.cli.plan import add_plan
+from deniable.cli.power import add_power
 from deniable.cli.reports_and_counts import add_count, add_randomize
 from deniable.cli.results import add_associations, add_conditional, add_table
 from deniable.cli.validate import add_validate
@@ -31,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
-        add_plan, add_randomize, add_count, add_table, add_conditional, add_associations, add_page, add_demo,
+        add_plan, add_power, add_randomize, add_count, add_table, add_conditional, add_associations, add_page, add_demo,
         add_validate,
     ):  # fmt: skip
         add(commands)

@@ -1,23 +1,28 @@
-"""The command `deniable plan`: a plan from a survey file and a privacy budget."""
+"""The command `deniable plan`: who is asked what, by a survey file, a privacy budget, and what is wanted."""
 
 import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command
+from deniable.cli.options import add_command, share_of
 from deniable.files import check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+    from deniable.survey.plan import Plan
 
 
 def add_plan(commands: "Commands") -> None:
     """Add `deniable plan`."""
-    command = add_command(commands, "plan", "make a plan from a survey file and a privacy budget")
-    command.add_argument("survey", metavar="SURVEY.toml", help="a .toml or .json file that lists the features")
+    command = add_command(commands, "plan", "plan who is asked what: the best design for a survey")
     command.add_argument(
-        "--epsilon", type=float, help="total privacy budget, split evenly over the questions that are not public"
+        "survey",
+        metavar="SURVEY.toml",
+        help="a .toml or .json file of the features, and what is wanted of them",
     )
+    command.add_argument("--epsilon", type=float, help="total privacy budget of one whole report")
+    _add_design(command)
+    _add_own(command)
     command.add_argument(
         "--public",
         action="append",
@@ -29,20 +34,82 @@ def add_plan(commands: "Commands") -> None:
     command.set_defaults(run=_plan)
 
 
+def _add_design(command: argparse.ArgumentParser) -> None:
+    """Add the options for what the best design is looked for."""
+    group = command.add_argument_group("the best design for what is wanted, unless you say yourself who is asked what")
+    group.add_argument(
+        "--want",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="a table that is wanted; give it once for each (default: every pair)",
+    )
+    group.add_argument("--order", type=int, metavar="K", help="want every table of K features (default 2)")
+    group.add_argument("--people", type=int, metavar="N", help="how many respondents are expected")
+    group.add_argument(
+        "--half-width",
+        type=share_of,
+        metavar="SHARE",
+        help="half-width of 95%% intervals to reach, such as 2%%: finds the least --people, or the least --epsilon",
+    )
+    group.add_argument(
+        "--goal",
+        choices=("mean", "worst"),
+        help="serve the wanted tables best on average, or the worst of them (default: mean; worst with --half-width)",
+    )
+    group.add_argument("--most", type=int, metavar="K", help="ask one person at most K questions")
+
+
+def _add_own(command: argparse.ArgumentParser) -> None:
+    """Add the options that say who is asked what."""
+    group = command.add_argument_group("or say yourself who is asked what")
+    group.add_argument("--split", action="store_true", help="ask everybody everything, each with a part of epsilon")
+    group.add_argument(
+        "--together",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="randomize these features together, as one answer; may be given more than once",
+    )
+    group.add_argument(
+        "--arm",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="ask some of the respondents these features, together, and nothing else; + stands between what is "
+        "randomized apart: A,B+C; give it once for each arm",
+    )
+    group.add_argument(
+        "--every", type=int, metavar="K", help="ask each respondent K of the questions, together: every K are an arm"
+    )
+
+
 def _plan(arguments: argparse.Namespace) -> None:
+    from deniable.cli.design import design_of
     from deniable.survey.describe import describe
-    from deniable.survey.plan import Plan
-    from deniable.survey.protocols import Public
     from deniable.survey.schema import Schema
     from deniable.text.tables import coloured
 
-    public = {name: Public() for name in arguments.public}
-    plan = Plan(Schema.load(arguments.survey), public, epsilon=arguments.epsilon)
+    if arguments.output is not None:
+        check_target(arguments.output, arguments.survey)
+    design = design_of(arguments)
+    plan = design.plan(Schema.load(arguments.survey), arguments.epsilon)
     if arguments.output is None:
         print(plan.to_json(), end="")
     else:
-        check_target(arguments.output, arguments.survey)
         plan.save(arguments.output)
     print(describe(plan, colour=coloured(sys.stderr)), file=sys.stderr)
+    if arguments.half_width is not None:
+        print(f"\n{_found(plan, arguments)}", file=sys.stderr)
     if arguments.output is not None:
         print(f"\nWrote {arguments.output}.", file=sys.stderr)
+
+
+def _found(plan: "Plan", arguments: argparse.Namespace) -> str:
+    """What was looked for: the least number of people, or the least epsilon."""
+    from deniable.survey.describe import epsilon_in_words
+
+    goal = f"the least for half-widths of at most {100 * arguments.half_width:g} %"
+    if arguments.people is None:
+        return f"{plan.n:,} people are {goal} at epsilon {arguments.epsilon:g}."
+    return f"Epsilon {epsilon_in_words(plan.epsilon)} is {goal} with {plan.n:,} people."

@@ -7,11 +7,14 @@ stopped it. Results go to stdout, messages and progress to stderr.
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
+from typing import Any
 
 from deniable.cli.parser import parser
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, DeniableWarning
 from deniable.files import stopping
 
 # The signal of a terminal that was closed, where the system has one.
@@ -24,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
     try:
-        with stopping(signal.SIGINT, signal.SIGTERM, *HANG_UP):
+        with stopping(signal.SIGINT, signal.SIGTERM, *HANG_UP), _warnings_in_one_line():
             arguments.run(arguments)
         if sys.stdout:
             sys.stdout.flush()
@@ -32,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (DeniableError, OSError) as error:
-        _complain(" ".join(str(error).split()))
+        _complain(str(error))
         return 1
     except KeyboardInterrupt as stop:
         _complain(arguments.stopped)
@@ -40,7 +43,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print the library's warnings about a survey as error messages are printed, each once."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if not issubclass(category, DeniableWarning):
+                shown(message, category, *where, **more)
+            elif str(message) not in seen:
+                seen.add(str(message))
+                _complain(f"warning: {message}")
+
+        warnings.simplefilter("always", DeniableWarning)
+        warnings.showwarning = show
+        yield
+
+
 def _complain(message: str) -> None:
-    """Print an error message on stderr, on a line of its own."""
+    """Print an error or a warning on stderr, as one line of its own."""
     clear = "\r\033[K" if sys.stderr.isatty() else ""  # a line of progress may stand there
-    print(f"{clear}deniable: {message}", file=sys.stderr)
+    print(f"{clear}deniable: {' '.join(message.split())}", file=sys.stderr)

@@ -1,16 +1,21 @@
 """The commands `deniable randomize` and `deniable count`: answers become reports, and reports become counts."""
 
 import argparse
-import csv
+import sys
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import REPORTS, add_command
+from deniable.cli.options import REPORTS, add_command, names_of
 from deniable.cli.printing import say_wrote
-from deniable.errors import DeniableError
 from deniable.files import check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+    from deniable.counts.counts import Counts
+
+# MOST_ARMS is how many arms `deniable count` tells the sizes of.
+MOST_ARMS = 24
+# LONG_NAME is how many columns of a terminal the name of an arm takes at most.
+LONG_NAME = 60
 
 
 def add_randomize(commands: "Commands") -> None:
@@ -26,6 +31,11 @@ def add_randomize(commands: "Commands") -> None:
     command.add_argument(
         "-o", "--output", metavar="REPORTS.parquet", required=True, help="where to write the reports, in one file"
     )
+    command.add_argument(
+        "--arm-column",
+        metavar="COLUMN",
+        help="the column that names each respondent's arm, where they were asked it already (default: arms are drawn)",
+    )
     command.set_defaults(run=_randomize)
 
 
@@ -35,15 +45,21 @@ def _randomize(arguments: argparse.Namespace) -> None:
 
     plan = Plan.load(arguments.plan)
     check_target(arguments.output, arguments.plan)
-    say_wrote(arguments.output, randomize(arguments.answers, plan, output=arguments.output))
+    written = randomize(arguments.answers, plan, output=arguments.output, arm=arguments.arm_column)
+    say_wrote(arguments.output, written)
 
 
 def add_count(commands: "Commands") -> None:
     """Add `deniable count`."""
     command = add_command(commands, "count", "count reports, for every pair of features or chosen tables")
     command.add_argument("reports", nargs="+", metavar="REPORTS", help=REPORTS)
-    what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("--order", type=int, help="count every feature (1), every pair (2), every triple (3), ...")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument(
+        "--order",
+        type=int,
+        help="count every feature (1), every pair (2), every triple (3), ... that one person is asked "
+        "(default: all that each arm asks; without arms, every pair)",
+    )
     what.add_argument(
         "--table",
         action="append",
@@ -59,12 +75,35 @@ def _count(arguments: argparse.Namespace) -> None:
     from deniable.counts.count import count
     from deniable.counts.sources import find_files
 
-    try:
-        tables = [next(csv.reader([table], skipinitialspace=True, strict=True)) for table in arguments.table or []]
-    except csv.Error as error:
-        raise DeniableError(f"--table takes names with commas between them: {error}") from None
+    tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
     counts = count(files, tables or None, order=arguments.order)
     counts.save(arguments.output)
     say_wrote(arguments.output, counts.n)
+    if counts.plan.has_arms:
+        _say_sizes(counts)
+
+
+def _say_sizes(counts: "Counts") -> None:
+    """Tell on stderr how many reports each arm has, against its share, and whether chance explains that."""
+    from deniable.client import SCALE
+    from deniable.estimates.designs.groups import arm_sizes
+    from deniable.text.tables import aligned, coloured
+    from deniable.text.width import shortened
+
+    parts = list(zip(counts.plan.arm_names, counts.arms, counts.plan.shares, strict=True))
+    rows = [
+        (
+            shortened(name, LONG_NAME),
+            f"{arm.n:,}",
+            f"{arm.n / counts.n:.2%}" if counts.n else "",
+            f"{share / SCALE:.2%}",
+        )
+        for name, arm, share in parts[:MOST_ARMS]
+    ]
+    head = ("arm", "reports", "of all", "share")
+    lines = aligned(head, rows, numbers=(1, 2, 3), rule=True, colour=coloured(sys.stderr))
+    if len(parts) > MOST_ARMS:
+        lines.append(f"... and {len(parts) - MOST_ARMS:,} more arms")
+    print(*lines, f"Sizes against shares: {arm_sizes(counts)}.", sep="\n", file=sys.stderr)

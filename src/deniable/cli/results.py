@@ -3,6 +3,8 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import combinations, takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import add_command, add_counts, add_form, add_level, add_population
@@ -18,7 +20,12 @@ def add_table(commands: "Commands") -> None:
     """Add `deniable table`."""
     command = add_command(commands, "table", "estimate a table of the true answers")
     add_counts(command)
-    command.add_argument("names", nargs="+", metavar="FEATURE", help="the features of the table")
+    command.add_argument(
+        "names",
+        nargs="+",
+        metavar="FEATURE",
+        help="the features of the table; before them may stand more files of counts, of waves of other people",
+    )
     command.add_argument(
         "--method",
         choices=("consistent", "unbiased", "feasible"),
@@ -33,14 +40,26 @@ def add_table(commands: "Commands") -> None:
 
 
 def _table(arguments: argparse.Namespace) -> None:
-    est = _estimate(arguments, arguments.names, arguments.method)
+    more = list(takewhile(_is_counts, arguments.names[:-1]))
+    files, names = [arguments.counts, *more], arguments.names[len(more) :]
+    est = _estimate(files, names, population=arguments.population, method=arguments.method)
     show(est.table(level=arguments.level, simultaneous=arguments.simultaneous), arguments)
+    _say_of_whom(est, len(files))
+
+
+def _is_counts(name: str) -> bool:
+    return name.endswith(".npz")
 
 
 def add_conditional(commands: "Commands") -> None:
     """Add `deniable conditional`."""
     command = add_command(commands, "conditional", "estimate the answers to one feature, given other answers")
-    add_counts(command)
+    command.add_argument(
+        "counts",
+        nargs="+",
+        metavar="COUNTS.npz",
+        help="counts, as `deniable count` writes them; several are of waves of other people",
+    )
     command.add_argument("what", metavar="FEATURE", help="the feature whose answers are estimated")
     command.add_argument(
         "--given",
@@ -56,24 +75,47 @@ def add_conditional(commands: "Commands") -> None:
 
 
 def _conditional(arguments: argparse.Namespace) -> None:
-    est = _estimate(arguments, list(dict.fromkeys([*arguments.given, arguments.what])))
+    names = list(dict.fromkeys([*arguments.given, arguments.what]))
+    est = _estimate(arguments.counts, names, population=arguments.population)
     show(est.conditional(arguments.what, given=arguments.given, level=arguments.level), arguments)
+    _say_of_whom(est, len(arguments.counts))
 
 
-def _estimate(arguments: argparse.Namespace, names: Sequence[str], method: str = "consistent") -> "Estimate":
-    """The estimate of some features from a file of counts, about the respondents or about the population."""
+def _estimate(
+    files: Sequence[str], names: Sequence[str], *, population: bool, method: str = "consistent"
+) -> "Estimate":
+    """The estimate of some features from a file of counts, about the respondents or about the population.
+
+    Several files are waves of other people, in one estimate about the population.
+    """
     from deniable.counts.counts import Counts
     from deniable.estimates.estimate import estimate
 
-    est = estimate(Counts.load(arguments.counts), names, method=method)
-    return est.about("population" if arguments.population else "respondents")
+    for first, second in combinations(files, 2):
+        if Path(first).exists() and Path(second).exists() and Path(first).samefile(second):
+            raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
+    counts = [Counts.load(file) for file in files]
+    if len(counts) > 1:
+        return estimate(counts, names, method=method)
+    return estimate(counts[0], names, method=method).about("population" if population else "respondents")
+
+
+def _say_of_whom(est: "Estimate", waves: int) -> None:
+    """Tell on stderr of how many respondents, where not all were asked or there are several waves, and about whom."""
+    if waves == 1 and est.asked == est.n:
+        return
+    of = f" of {waves} waves" if waves > 1 else ""
+    asked = f"{est.asked:,} of {est.n:,} respondents{of} were asked all of {' x '.join(est.names)}"
+    print(f"{asked}; about the {est.subject}.", file=sys.stderr)
+    if waves > 1:
+        print(f"Whether the waves agree: {est.homogeneity}.", file=sys.stderr)
 
 
 def add_associations(commands: "Commands") -> None:
     """Add `deniable associations`."""
     command = add_command(commands, "associations", "find which pairs of features go together, the surest first")
     command.add_argument(
-        "counts", metavar="COUNTS.npz", help="counts that hold pairs of features, as `deniable count --order 2` does"
+        "counts", metavar="COUNTS.npz", help="counts that hold pairs of features, as `deniable count` writes them"
     )
     command.add_argument("--top", type=int, default=20, help="how many pairs to print (default 20; 0 for all)")
     add_level(command)

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.layout import MOST, Array, Names, called, frozen, patterns_shape, slabs
-from deniable.errors import CountError
+from deniable.errors import CountError, abbreviated, listed
+from deniable.survey.blocks import TIMES
 from deniable.survey.plan import Plan
 
 
 def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
-    """Table of counts, checked: shape, integers, and no count above its margin."""
-    return _checked(given, tuple(1 + plan[name].columns for name in names), called(names))
+    """Table of counts of units, checked: shape, integers, and no count above its margin."""
+    return _checked(given, tuple(1 + plan.units[name].columns for name in names), called(names))
 
 
 def checked_total(n: Any, asked: int) -> int:
@@ -40,13 +41,67 @@ def checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
 
 
 def checked_names(plan: Plan, key: Any) -> Names:
-    """One name or several different ones, all of them of the plan's features."""
-    names = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise CountError(f"a table is of one or more different features, by their names; found {key!r}")
+    """The units of a table, by their names: features that are asked alone, and blocks as tuples of their features."""
+    parts = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, Sequence) else ()
+    if any(parts == block.names for block in plan.blocks if len(block.features) > 1):
+        parts = (parts,)
+    units = tuple(_unit(plan, part) for part in parts)
+    if not units or len(set(units)) < len(units):
+        raise CountError(f"a table is of one or more different features, by their names; found {abbreviated(key)}")
+    return units
+
+
+def check_asked(plan: Plan, names: Any) -> Names:
+    """One or more different features of a plan, by their names, that some arm asks together."""
+    check_different(names)
     for name in names:
         plan.schema.index(name)
-    return names
+    if not any(all(name in arm for name in names) for arm in plan.arms):
+        raise CountError(f"no arm asks {called(tuple(names))} of the same people: {_arms_with(plan, names)}")
+    return tuple(names)
+
+
+def check_different(names: Any) -> None:
+    """Refuse what are not the names of one or more different features."""
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Sequence)
+        or not names
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) < len(names)
+    ):
+        raise CountError(f"a table is of one or more different features, by their names; found {abbreviated(names)}")
+
+
+def _arms_with(plan: Plan, names: Sequence[str]) -> str:
+    """Which arms ask what part of a table, in words."""
+    parts: dict[str, list[str]] = {}
+    for own, arm in zip(plan.arm_names, plan.arms, strict=True):
+        if part := [name for name in names if name in arm]:
+            parts.setdefault(called(tuple(part)), []).append(own)
+    largest = sorted(parts.items(), key=lambda one: -one[0].count(TIMES))
+    return "; ".join(f"{part} is asked in {listed(arms)}" for part, arms in largest)
+
+
+def _unit(plan: Plan, part: Any) -> str:
+    """The name of the unit that a feature's name, a unit's own name, or the names of a block's features mean."""
+    if isinstance(part, str) and part in plan.units.schema:
+        return part
+    names = (part,) if isinstance(part, str) else tuple(part) if isinstance(part, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise CountError(f"a table is of one or more different features, by their names; found {abbreviated(part)}")
+    for name in names:
+        plan.schema.index(name)
+    block = next(block for block in plan.blocks if names[0] in block.names)
+    if set(block.names) == set(names):
+        return block.unit.name
+    if len(block.features) == 1:
+        raise CountError(
+            f"{called(names)} is no block of this plan; features are named each by itself, blocks by their names"
+        )
+    raise CountError(
+        f"{called(names)} is not counted by itself: it is asked as the block {block.names}, which is one axis of counts"
+    )
 
 
 def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
@@ -72,7 +127,7 @@ def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, wh
     try:
         array = np.asarray(given)
     except ValueError:
-        raise CountError(f"{what} must be an array of shape {shape}; found {given!r}") from None
+        raise CountError(f"{what} must be an array of shape {shape}; found {abbreviated(given)}") from None
     if array.shape != shape:
         raise CountError(f"{what} must have shape {shape}{why}; found {array.shape}")
     if array.dtype.kind not in "iu" or (array.dtype == np.uint64 and array.size and array.max() > MOST):

@@ -15,6 +15,9 @@ from deniable.counts.sources import Batch, source
 from deniable.counts.tally import Tally
 from deniable.reports.reports import Reports
 
+# From so many reports for each arm on, several threads count arms.
+MANY = 1 << 20
+
 
 def count(
     reports: Reports | str | Path | Sequence[str | Path],
@@ -31,9 +34,11 @@ def count(
         "reports/*.parquet", a folder, or a list of these.
     names
         The features of one table, or a list of such lists for several tables. Of named tables whole patterns of
-        evidence are kept where these are few, which make `method="feasible"` more precise.
+        evidence are kept where these are few, which make `method="feasible"` more precise. Of a plan with arms, every
+        arm is counted that asks any of these features.
     order
-        Instead of names: every pair of features (2), every triple (3), ...
+        Instead of names: every pair of features (2), every triple (3), ... of those that some arm asks together.
+        Without names and order, the whole table of each arm is counted; of a plan without arms, every pair.
 
     Returns
     -------
@@ -50,17 +55,21 @@ def count(
     plan, total, batches = source(reports)
     tally = Tally.of(plan, names, order=order, expected=total)
     rows = tally.batch_rows(total, processors())
-    workers = max(1, min(processors(), -(-total // rows)))
-    tally.check_memory(workers)
+    many = total >= MANY * len(tally.arms)  # else threads wait for each other more than they count
+    workers = max(1, min(processors() if many or len(tally.arms) == 1 else 1, -(-total // rows)))
+    if workers > 1:  # one was checked with the tally
+        tally.check_memory(workers)
+    needed = [arm.needed for arm in tally.arms]
 
     def count_some(next_batch: Callable[[], Batch | None]) -> Tally:
         """What each worker does: fetch batches until there are none, and add them up."""
         own = tally.empty()
         while (batch := next_batch()) is not None:
-            own.add_shown(len(batch), batch.shown)
+            own.add_shown(len(batch), batch.shown, batch.arm)
         return own
 
-    return sum(_spread(count_some, batches(tally.needed, rows), workers), start=tally).counts()
+    first, *others = _spread(count_some, batches(needed, rows), workers)
+    return sum(others, start=first).counts()
 
 
 def processors() -> int:

@@ -6,6 +6,9 @@ bit of value m): axis index 0 means that the feature is not looked at, so every 
 For some tables the patterns behind the tensor are kept, which say more where a feature's report may show several bits:
 how many reports show each combination of the features' patterns, in the order of `Protocol.patterns`.
 
+Tables are of units: features that are asked alone, and blocks of several features as one choice each, whose axis is
+(all, combination 1, ..., combination K). Counts of a plan with arms are one such `Counts` for each arm.
+
 All tables of some order are kept in the smallest of three forms: all pairs (triples) as one symmetric array over (all
 reports, every evidence column), which holds each pair's (triple's) tensor as a block; one table of all features; or a
 table for each. `Counts.array` finds a table in any of them.
@@ -33,8 +36,9 @@ from deniable.survey.plan import Plan
 class Counts:
     """Counts of one plan. They add: count parts anywhere, then sum.
 
-    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names. `n` is how many
-    respondents there are, if not all of them were asked what is counted.
+    `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names; a block of several
+    features is one axis, `{(("smoker", "age"), "region"): array}`. `n` is how many respondents there are, if not all of
+    them were asked what is counted. Of a plan with arms `Counts(plan, arms=[...])` takes the counts of each arm.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class Counts:
     tables: Mapping[Names, Array]  # names in the schema's order
     moments: Array | None  # of all pairs or triples, if they were counted
     patterns: Mapping[Names, Array]  # of those tables of which they say more
+    parts: tuple["Counts", ...]  # of each arm, if the plan has arms
 
     def __init__(
         self,
@@ -60,26 +65,53 @@ class Counts:
         n: int | None = None,
         moments: npt.ArrayLike | None = None,
         patterns: Mapping[Any, npt.ArrayLike] | None = None,
+        arms: Sequence["Counts"] | None = None,
     ) -> None:
         for given in (tables, patterns):
             if not isinstance(plan, Plan) or not isinstance(given, Mapping | None):
-                raise CountError(
-                    f"counts are made of a Plan and a mapping from names to arrays; found {plan!r}, {given!r}"
-                )
-        whole = _ordered(plan, patterns or {}, checked_patterns)
-        ordered = _ordered(plan, tables or {}, checked_table)
-        for names, array in whole.items():
-            if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
-                raise CountError(f"the patterns of {called(names)} do not agree with its table")
-        whole = {names: array for names, array in whole.items() if any(plan[name].several for name in names)}
+                raise CountError(f"counts are made of a Plan and a mapping to arrays; found {plan!r}, {given!r}")
+        if plan.has_arms or arms is not None:
+            self._set_arms(plan, arms, other=any(one is not None for one in (tables, n, moments, patterns)))
+            return
+        ordered, whole = _tables_and_patterns(plan, tables or {}, patterns or {})
         if moments is not None:
             moments = checked_moments(plan, moments)
-        if not ordered and moments is None:
+        if not ordered and moments is None and n is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
-            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole)
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=()
         )
         self.__dict__["n"] = checked_total(n, self._check_agreement())
+
+    @classmethod
+    def counted(cls, plan: Plan, n: int, tables: Mapping[Names, Array], moments: Array | None) -> "Counts":
+        """What a tally has counted of a plan without arms, names in the schema's order: right as it was made."""
+        made, whole = object.__new__(cls), None if moments is None else frozen(moments)
+        kept = MappingProxyType({names: frozen(array) for names, array in tables.items()})
+        made.__dict__.update(plan=plan, n=n, tables=kept, moments=whole, patterns=MappingProxyType({}), parts=())
+        return made
+
+    def _set_arms(self, plan: Plan, arms: Any, *, other: bool) -> None:
+        """Set the counts of each arm, which are all that counts of a plan with arms hold."""
+        if other or not isinstance(arms, Sequence) or not all(isinstance(arm, Counts) for arm in arms):
+            raise CountError("counts of a plan with arms are made of the Counts of each arm: Counts(plan, arms=[...])")
+        if not plan.has_arms or tuple(arm.plan for arm in arms) != plan.arms:
+            raise CountError(f"arms are the counts of each of plan.arms, in order; the plan has {len(plan.arms):,}")
+        n = checked_total(sum(arm.n for arm in arms), 0)
+        none: Mapping[Names, Array] = MappingProxyType({})
+        self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms))
+
+    @property
+    def arms(self) -> tuple["Counts", ...]:
+        """The counts of each arm; counts of a plan without arms are their own only ones.
+
+        Examples
+        --------
+        >>> plan = dn.Plan(schema, epsilon=1.0, arms=[["smoker", "age"], ["smoker"]])
+        >>> dn.simulate.counts(of, plan, np.random.default_rng(1), n=9).arms[0].array(("smoker", "age")).shape
+        (9,)
+        """
+        return self.parts or (self,)
 
     def _check_agreement(self) -> int:
         """All tables must count the same reports, how many they are: totals, and margins of each feature, agree."""
@@ -95,10 +127,10 @@ class Counts:
                 first, other = known.setdefault(name, (names, margin))
                 if not np.array_equal(margin, other):
                     raise CountError(f"{called(first)} and {called(names)} do not agree in their margin of {name!r}")
-        return next(iter(totals.values()))
+        return next(iter(totals.values()), 0)
 
     def asked(self, *names: str) -> int:
-        """How many of the respondents were asked all of these features.
+        """How many of the respondents were asked all of these features: of a plan with arms, those of the arms that do.
 
         Examples
         --------
@@ -106,15 +138,24 @@ class Counts:
         >>> dn.Counts(plan, {"smoker": [100, 40]}).asked("smoker")
         100
         """
-        return int(self.array(*names).flat[0])
+        for name in names:
+            self.plan.schema.index(name)
+        if self.parts:
+            return sum(arm.n for arm in self.parts if all(name in arm.plan for name in names))
+        return int(self.array(*self.units_of(*names)).flat[0])
 
-    def array(self, *names: str) -> Array:
+    def units_of(self, *names: str) -> Names:
+        """The units that ask any of these features, in the plan's order: of a plan without blocks, the features."""
+        return tuple(block.unit.name for block in self.plan.blocks if not set(names).isdisjoint(block.names))
+
+    def array(self, *names: str | tuple[str, ...]) -> Array:
         """The tensor of these features, from any table that holds them all.
 
         Parameters
         ----------
         *names
-            The features, in the order of the axes.
+            The features, in the order of the axes; a block of several features by their names, as a tuple. Of a plan
+            with arms, ask the counts of one arm.
 
         Returns
         -------
@@ -128,31 +169,39 @@ class Counts:
         >>> counts.array("drinker", "smoker").tolist()
         [[100, 40], [60, 25]]
         """
-        table = self._holder(self.tables, names)
+        if self.parts:
+            raise CountError("each arm has counts of its own: ask one of counts.arms, or dn.estimate for the whole")
+        units = checked_names(self.plan, names)
+        table = self._holder(self.tables, units)
         if table is not None:
-            margin = self.tables[table][tuple(slice(None) if name in names else 0 for name in table)]
-            return margin.transpose(_places(names, table))
-        if self.moments is not None and len(names) <= self.moments.ndim:
-            blocks = [[0, *column_places(self.plan, name)] for name in names]
-            blocks += [[0]] * (self.moments.ndim - len(names))
-            return frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(names)]]))
-        raise CountError(f"{called(names)} was not counted, only {self._contents()}; count it from the reports")
+            margin = self.tables[table][tuple(slice(None) if name in units else 0 for name in table)]
+            return margin.transpose(_places(units, table))
+        if self.moments is not None and len(units) <= self.moments.ndim:
+            blocks = [[0, *column_places(self.plan, name)] for name in units]
+            blocks += [[0]] * (self.moments.ndim - len(units))
+            return frozen(self.moments[np.ix_(*blocks)].reshape([len(block) for block in blocks[: len(units)]]))
+        raise CountError(f"{called(units)} was not counted, only {self._contents()}; count it from the reports")
 
     def holds(self, *names: str) -> bool:
-        """Whether a table of these features was counted."""
-        order = 0 if self.moments is None else self.moments.ndim
-        return len(names) <= order or self._holder(self.tables, names) is not None
+        """Whether a table was counted that holds all these features: of a plan with arms, in an arm that asks them."""
+        if self.parts:
+            return any(arm.holds(*names) for arm in self.parts if all(name in arm.plan for name in names))
+        return self.holds_units(self.units_of(*names))
 
-    def _holder(self, tables: Mapping[Names, Array], names: Names) -> Names | None:
-        """The smallest table that holds all these features: their own, which is found at once, or another."""
-        checked_names(self.plan, names)
-        own = tuple(sorted(names, key=self.plan.schema.index))
+    def holds_units(self, units: Names) -> bool:
+        """Whether a table of all these units was counted."""
+        order = 0 if self.moments is None else self.moments.ndim
+        return len(units) <= order or self._holder(self.tables, units) is not None
+
+    def _holder(self, tables: Mapping[Names, Array], units: Names) -> Names | None:
+        """The smallest table that holds all these units: their own, which is found at once, or another."""
+        own = tuple(sorted(units, key=self.plan.units.schema.index))
         if own in tables:
             return own
-        return min((table for table in tables if set(names) <= set(table)), key=len, default=None)
+        return min((table for table in tables if set(units) <= set(table)), key=len, default=None)
 
     def shown(self, *names: str) -> Array | None:
-        """How many reports show each combination of these features' patterns, axes in this order; None if not known."""
+        """How many reports show each combination of these units' patterns, axes in this order; None if not known."""
         table = self._holder(self.patterns, names)
         if table is None:
             return None
@@ -165,8 +214,11 @@ class Counts:
             return NotImplemented
         if self.plan != other.plan:
             raise CountError(
-                f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}"
+                f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}; "
+                "estimates of several plans take them as a list"
             )
+        if self.parts:
+            return Counts(self.plan, arms=[mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)])
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
         if self.n > MOST - other.n:
@@ -180,15 +232,15 @@ class Counts:
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled and copied as what it was made of, which is checked again."""
-        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns))
+    def __reduce__(self) -> tuple[Any, ...]:  # pickled and copied as what it was made of, which is checked again
+        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Counts)
             and self.plan == other.plan
             and self.n == other.n
+            and self.parts == other.parts
             and _same(self.tables, other.tables)
             and _same(self.patterns, other.patterns)
             and (self.moments is None) == (other.moments is None)
@@ -201,6 +253,10 @@ class Counts:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
 
     def _contents(self) -> str:
+        if self.parts:
+            return f"{len(self.parts):,} arms"
+        if not self.tables and self.moments is None:
+            return "how many there are"
         parts = [called(names) for names in list(self.tables)[:5]]
         if len(self.tables) > 5:
             parts.append(f"{len(self.tables) - 5} more tables")
@@ -210,7 +266,15 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
-        arrays: dict[str, Any] = {"plan": np.array(self.plan.to_json())}
+        arrays = {"plan": np.array(self.plan.to_json())}
+        for place, arm in enumerate(self.arms):
+            arrays |= arm._arrays(f"arm {place} " if self.parts else "")
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+
+    def _arrays(self, prefix: str) -> dict[str, Any]:
+        """What a file holds of these counts, of one arm, under keys that begin with a prefix."""
+        arrays: dict[str, Any] = {}
         for place, (names, array) in enumerate(self.tables.items()):
             arrays |= {f"names {place}": np.array(names), f"table {place}": array}
             if names in self.patterns:
@@ -219,10 +283,9 @@ class Counts:
                 arrays |= {f"patterns {place}": shown, f"shown {place}": line[shown]}
         if self.moments is not None:
             arrays["moments"] = self.moments
-        if self.n > self._check_agreement():
+        if self.n > self._check_agreement() or not arrays:
             arrays["n"] = np.array(self.n)  # without it, all were asked, as in files of version 0.1.0
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)
+        return {prefix + key: array for key, array in arrays.items()}
 
     @classmethod
     def load(cls, path: str | Path) -> "Counts":
@@ -230,16 +293,15 @@ class Counts:
         try:
             with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 plan = Plan.from_json(str(arrays["plan"]))
-                places = range(sum(key.startswith("table ") for key in arrays))
-                names = {at: tuple(arrays[f"names {at}"].tolist()) for at in places}
-                tables = {names[at]: arrays[f"table {at}"] for at in places}
-                patterns = {
-                    names[at]: _from_places(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
-                    for at in places
-                    if f"patterns {at}" in arrays
-                }
-                moments, n = arrays.get("moments"), int(arrays["n"]) if "n" in arrays else None
-            return cls(plan, tables, n=n, moments=moments, patterns=patterns)
+                if not plan.has_arms:
+                    return cls._from_arrays(plan, dict(arrays))
+                of_arm: dict[str, dict[str, Any]] = {str(place): {} for place in range(len(plan.arms))}
+                for key in arrays:
+                    if key != "plan":
+                        _, place, rest = key.split(" ", 2)
+                        of_arm[place][rest] = arrays[key]
+                parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arm.values(), strict=True)]
+                return cls(plan, arms=parts)
         except OSError as error:
             raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
         except (CountError, PlanError, SchemaError) as error:
@@ -247,13 +309,39 @@ class Counts:
         except (KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
             raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
 
+    @classmethod
+    def _from_arrays(cls, plan: Plan, arrays: Mapping[str, Any]) -> "Counts":
+        """The counts of a plan without arms, from what `_arrays` gives."""
+        places = range(sum(key.startswith("table ") for key in arrays))
+        names = {at: tuple(arrays[f"names {at}"].tolist()) for at in places}
+        tables = {names[at]: arrays[f"table {at}"] for at in places}
+        patterns = {
+            names[at]: _from_places(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
+            for at in places
+            if f"patterns {at}" in arrays
+        }
+        n = int(arrays["n"]) if "n" in arrays else None
+        return cls(plan, tables, n=n, moments=arrays.get("moments"), patterns=patterns)
+
+
+def _tables_and_patterns(
+    plan: Plan, tables: Mapping[Any, npt.ArrayLike], patterns: Mapping[Any, npt.ArrayLike]
+) -> tuple[dict[Names, Array], dict[Names, Array]]:
+    """Checked tables, those of given patterns among them, and the patterns that say more than their table."""
+    whole, ordered = _ordered(plan, patterns, checked_patterns), _ordered(plan, tables, checked_table)
+    for names, array in whole.items():
+        if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
+            raise CountError(f"the patterns of {called(names)} do not agree with its table")
+    return ordered, {names: own for names, own in whole.items() if any(plan.units[name].several for name in names)}
+
 
 def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> dict[Names, Array]:
     """Arrays by their names, both in the schema's order, checked."""
     ordered: dict[Names, Array] = {}
     for key, array in given.items():
         names = checked_names(plan, key)
-        order = sorted(range(len(names)), key=lambda axis, names=names: plan.schema.index(names[axis]))  # type: ignore[misc]
+        places = [plan.units.schema.index(name) for name in names]
+        order = sorted(range(len(names)), key=places.__getitem__)
         name = tuple(names[axis] for axis in order)
         if name in ordered:
             raise CountError(f"{called(name)} is given twice, in two orders")
@@ -283,7 +371,7 @@ def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
     kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
     table: npt.NDArray[Any] = patterns.astype(kind)
     for name in names:
-        table = np.tensordot(table, plan[name].pattern_evidence.astype(kind), axes=([0], [0]))
+        table = np.tensordot(table, plan.units[name].pattern_evidence.astype(kind), axes=([0], [0]))
     return frozen(table.astype(np.int64))
 
 
@@ -302,6 +390,11 @@ def _order(counts: Counts) -> int:
 
 
 def _remade(
-    plan: Plan, n: int, tables: dict[Names, Array], moments: Array | None, patterns: dict[Names, Array]
+    plan: Plan,
+    n: int,
+    tables: dict[Names, Array],
+    moments: Array | None,
+    patterns: dict[Names, Array],
+    parts: tuple[Counts, ...],
 ) -> Counts:
-    return Counts(plan, tables, n=n, moments=moments, patterns=patterns)
+    return Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)

@@ -12,6 +12,8 @@ import numpy as np
 
 from deniable.kernels.bitplanes import Words, words_for
 from deniable.reports.fields import columns_by_name, fields
+from deniable.reports.report_columns import Place, whole
+from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Shown
 
@@ -29,19 +31,27 @@ class Evidence:
     shown: Mapping[str, Shown]
 
 
-def gather(plan: Plan, table: Any, names: Iterable[str], first: int) -> dict[str, Shown]:
+def gather(plan: Plan, table: Any, names: Iterable[str], first: Place) -> dict[str, Shown]:
     """What a table of reports shows of each feature, as numbers: packed bits of each column, codes, or seed and bucket.
 
     All that asks Arrow for something is here, for one thread at a time: threads that do so together hold each other up.
-    `first` is the number of the first report, for errors.
+    `first` is the number of the first report, or of each, for errors.
     """
     of, found = fields(plan), columns_by_name(table)
     return {name: of[name].shown(of[name].conform(found, first)) for name in names}
 
 
+def gather_from(reports: Reports, start: int, rows: int, names: Iterable[str]) -> tuple[int, dict[str, Shown]]:
+    """What some reports in memory, of a plan without arms, show; they were checked when they were made."""
+    of, table = fields(reports.plan), reports.table
+    part = table if len(table) <= rows else table.slice(start, rows)
+    found = columns_by_name(part)
+    return len(part), {name: of[name].shown([whole(found[own]) for own in of[name].names]) for name in names}
+
+
 def plane_rows(plan: Plan, names: Iterable[str]) -> int:
     """How many planes these features have, with that of all reports."""
-    return 1 + sum(plan[name].columns for name in names)
+    return 1 + sum(plan.units[name].columns for name in names)
 
 
 def evidence(
@@ -57,7 +67,7 @@ def evidence(
     packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]  # all reports
     of, firsts, row = fields(plan), {}, 1
     for name in planes:
-        first, row = row, row + plan[name].columns
+        first, row = row, row + plan.units[name].columns
         firsts[name] = first
         if copies := of[name].fill(shown[name], bits[first:row], tools):
             packed += copies

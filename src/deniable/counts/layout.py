@@ -1,10 +1,15 @@
-"""How counts are laid out: shapes, the place of each evidence column, and what tables are called."""
+"""How counts are laid out: shapes, the place of each evidence column, and what tables are called.
+
+Counts are of units (`Plan.units`): features that are asked alone, and blocks as one choice each. Names here are those
+of units.
+"""
 
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.survey.blocks import TIMES
 from deniable.survey.plan import Plan
 
 Array = npt.NDArray[np.int64]
@@ -17,15 +22,15 @@ MOST_OF_ONE = 1 << 12  # A feature's patterns are kept if they are no more than 
 
 def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:
     """How many patterns each feature can show; None if that is too many to count them."""
-    shape = [plan[name].pattern_count for name in names]
+    shape = [plan.units[name].pattern_count for name in names]
     return None if max(shape) > MOST_OF_ONE or prod(shape) > MOST_PATTERNS else tuple(shape)
 
 
 def column_places(plan: Plan, name: str) -> range:
     """Where a feature's evidence columns stand among (all reports, every evidence column)."""
-    place = plan.schema.index(name)
+    place = plan.units.schema.index(name)
     first = 1 + sum(protocol.columns for protocol in plan.protocols[:place])
-    return range(first, first + plan[name].columns)
+    return range(first, first + plan.protocols[place].columns)
 
 
 def slabs(array: Array, axis: int, index: int) -> list[Array]:
@@ -44,4 +49,4 @@ def frozen(array: Array) -> Array:
 
 def called(names: Names) -> str:
     """What a table is called in messages."""
-    return " x ".join(names)
+    return TIMES.join(names)

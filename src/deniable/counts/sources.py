@@ -7,28 +7,32 @@ from typing import Any
 
 import pyarrow as pa
 
-from deniable.counts.evidence_planes import gather
-from deniable.errors import CountError, PlanError, ReportError
+from deniable.counts.evidence_planes import gather, gather_from
+from deniable.counts.layout import Names
+from deniable.errors import CountError, PlanError, ReportError, abbreviated
 from deniable.files import expanded
+from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
 from deniable.reports.parquet import open_parquet, plan_of
 from deniable.reports.reports import Reports
+from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
 from deniable.text.progress import watched
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What some reports show of the features that are counted."""
+    """What some reports of an arm show of the units that are counted."""
 
     reports: int
     shown: dict[str, Any]
+    arm: int = 0
 
     def __len__(self) -> int:
         return self.reports
 
 
-Batches = Callable[[Sequence[str], int], Iterator[Batch]]  # of these features, with so many rows
+Batches = Callable[[Sequence[Names], int], Iterator[Batch]]  # of these units of each arm, with so many rows
 
 
 def source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan, int, Batches]:
@@ -40,31 +44,42 @@ def source(reports: Reports | str | Path | Sequence[str | Path]) -> tuple[Plan, 
     return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
 
 
-def _slices(reports: Reports, names: Sequence[str], rows: int) -> Iterator[Batch]:
-    for start in range(0, len(reports), rows):
-        part = reports.table.slice(start, rows)
-        yield Batch(len(part), gather(reports.plan, part, names, start))
+def _slices(reports: Reports, names: Sequence[Names], rows: int) -> Iterator[Batch]:
+    for arm, (part, units) in enumerate(zip(reports.arms, names, strict=True)):
+        for start in range(0, len(part), rows):
+            yield Batch(*gather_from(part, start, rows, units), arm)
 
 
-def _stream(plan: Plan, files: Sequence[Path], names: Sequence[str], rows: int) -> Iterator[Batch]:
-    """Batches from files, reading the columns that these features need."""
-    of = fields(plan)
-    wanted = [column for name in names for column in of[name].names]
+def _stream(plan: Plan, files: Sequence[Path], names: Sequence[Names], rows: int) -> Iterator[Batch]:
+    """Batches from files, reading the columns that these units need."""
+    wanted = [
+        [column for name in units for column in fields(arm)[name].names]
+        for arm, units in zip(plan.arms, names, strict=True)
+    ]
     for path in files:
-        source = open_parquet(path)
-        for name in wanted:
-            if (times := source.schema_arrow.names.count(name)) != 1:
-                what = "is missing from the reports" if not times else "stands twice in the reports"
-                raise ReportError(f"{path}: column {name!r} {what}")
-        first = 0
         try:
-            for batch in source.iter_batches(rows, columns=wanted):
-                yield Batch(len(batch), gather(plan, pa.Table.from_batches([batch]), names, first))
-                first += len(batch)
+            for part in _parts(open_parquet(path), plan, wanted, rows):
+                shown = gather(plan.arms[part.arm], part.table, names[part.arm], part.first)
+                yield Batch(part.reports, shown, part.arm)
         except (OSError, pa.ArrowException) as error:
             raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
         except ReportError as error:
             raise ReportError(f"{path}: {error}") from None
+
+
+def _parts(source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int) -> Iterator[ArmBatch]:
+    """Batches of an open Parquet file, with these columns of each arm."""
+    if plan.has_arms:
+        yield from arm_batches(source, plan, wanted, rows)
+        return
+    for name in wanted[0]:
+        if (times := source.schema_arrow.names.count(name)) != 1:
+            what = "is missing from the reports" if not times else "stands twice in the reports"
+            raise ReportError(f"column {name!r} {what}")
+    first = 0
+    for batch in source.iter_batches(rows, columns=wanted[0]):
+        yield ArmBatch(0, len(batch), pa.Table.from_batches([batch]), first)
+        first += len(batch)
 
 
 def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -72,7 +87,10 @@ def find_files(source: str | Path | Sequence[str | Path]) -> list[Path]:
     if not isinstance(source, str | Path | list | tuple) or (
         isinstance(source, list | tuple) and not all(isinstance(one, str | Path) for one in source)
     ):
-        raise ReportError(f"count takes Reports, or a path, a glob, a folder or a list of these; found {source!r}")
+        raise ReportError(
+            f"count takes Reports, or a path, a glob, a folder or a list of these; found {abbreviated(source)}. "
+            "dn.randomize makes reports of answers"
+        )
     return expanded(source, {".parquet": "Parquet"}, ReportError)
 
 

@@ -1,9 +1,10 @@
 """A tally: counts in the making. It takes reports, adds to other tallies, pickles, and gives `Counts`.
 
 So counting is map and sum, wherever the parts are counted: by threads here, by processes, or on other machines. A tally
-need not know how many reports will come.
+need not know how many reports will come. Of a plan with arms, it is a tally of each arm.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -12,20 +13,25 @@ from typing import Any
 
 import numpy as np
 
+from deniable.client import SCALE
+from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
-from deniable.counts.evidence_planes import evidence, gather, plane_rows
-from deniable.counts.layout import MOST, Array, Names
-from deniable.counts.tally_kinds import MOST_ROWS, TallyKind, check_memory, tallies_for
-from deniable.errors import CountError
+from deniable.counts.evidence_planes import gather_from
+from deniable.counts.layout import Names
+from deniable.counts.tally_kinds import (
+    TallyKind,
+    check_memory,
+    kinds_of_order,
+    kinds_of_tables,
+    kinds_of_whole,
+)
+from deniable.counts.tally_of_arm import Alike, ArmTally
+from deniable.errors import CountError, abbreviated
 from deniable.kernels import tools_for
 from deniable.kernels.bitplanes import Words, new_planes
-from deniable.reports.fields import fields
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Shown
-
-BATCH_BITS = 1 << 26  # A batch takes at most so many bits of memory, as read and as evidence: 8 MiB.
-BATCH_SECONDS = 5  # A batch takes numpy at most so long, and compiled code a tenth of it: a Ctrl-C may have to wait.
 
 
 @dataclass(eq=False, repr=False)
@@ -44,10 +50,8 @@ class Tally:
     """
 
     plan: Plan
-    kinds: tuple[TallyKind, ...]
+    arms: tuple[ArmTally, ...]
     order: int | None
-    n: int
-    outs: list[Array]
     memory: Words | None = field(default=None, repr=False)  # planes that the next batch is written over
     tools: ModuleType | None = field(default=None, repr=False)  # kernels for all reports, if known how many will come
 
@@ -55,28 +59,33 @@ class Tally:
     def of(cls, plan: Plan, names: Any = None, *, order: int | None = None, expected: int = 0) -> "Tally":
         """An empty tally of a table of these features, of several tables, or of all tables of `order` features.
 
-        If so many reports are expected, here and in what is `empty` of it, kernels are chosen for all of them at once.
+        Without names and order it is of each arm's whole table; of a plan without arms, of every pair. If so many
+        reports are expected, here and in what is `empty` of it, kernels are chosen for all of them at once.
         """
-        kinds = tuple(tallies_for(plan, names, order))
+        kinds = _kinds(plan, names, order)
         _check_memory(kinds, 1, order)
-        tally = cls(plan, kinds, order, 0, _zeros(kinds))
+        arms = tuple(ArmTally.of(arm, own) for arm, own in zip(plan.arms, kinds, strict=True))
+        tally = cls(plan, arms, order)
         if expected:
-            tally.tools = tools_for(tally._plain_seconds(expected))
+            tally.tools = tools_for(tally.plain_seconds(expected))
         return tally
+
+    def plain_seconds(self, reports: int) -> float:
+        """What so many reports would cost without compiled code: by the shares of arms, of which most are alike."""
+        shares: Counter[Alike] = Counter()
+        for arm, share in zip(self.arms, self.plan.shares, strict=True):
+            shares[arm.alike] += share
+        by_kind = {arm.alike: arm for arm in self.arms}
+        return sum(by_kind[kind].plain_seconds(-(-reports * share // SCALE)) for kind, share in shares.items())
+
+    @property
+    def n(self) -> int:
+        """How many reports were counted so far."""
+        return sum(arm.n for arm in self.arms)
 
     def empty(self) -> "Tally":
         """A tally of the same that has counted nothing yet."""
-        return Tally(self.plan, self.kinds, self.order, 0, _zeros(self.kinds), tools=self.tools)
-
-    @property
-    def planes(self) -> Names:
-        """The features whose evidence is laid out as bit planes."""
-        return tuple(dict.fromkeys(name for kind in self.kinds for name in kind.planes))
-
-    @property
-    def needed(self) -> Names:
-        """The features that have to be read from the reports."""
-        return tuple(dict.fromkeys(name for kind in self.kinds for name in kind.needed))
+        return Tally(self.plan, tuple(arm.empty() for arm in self.arms), self.order, tools=self.tools)
 
     def add(self, reports: Reports) -> None:
         """Count reports of the same plan."""
@@ -86,31 +95,27 @@ class Tally:
         if reports.plan != self.plan:
             fingerprints = f"{self.plan.fingerprint}; found {reports.plan.fingerprint}"
             raise CountError(f"a tally takes reports of its own plan, {fingerprints}")
-        rows = self.batch_rows(len(reports), 1)
-        for start in range(0, len(reports), rows):
-            part = reports.table.slice(start, rows)
-            self.add_shown(len(part), gather(self.plan, part, self.needed, start))
+        for place, (arm, part) in enumerate(zip(self.arms, reports.arms, strict=True)):
+            rows = arm.batch_rows(len(part), 1)
+            for start in range(0, len(part), rows):
+                self.add_shown(*gather_from(part, start, rows, arm.needed), place)
 
-    def add_shown(self, reports: int, shown: Mapping[str, Shown]) -> None:
-        """Count what so many reports show of the features needed."""
-        _check_total(self.n, reports)
-        if self.memory is None or self.memory.shape[1] * 64 < reports:
-            self.memory = new_planes(plane_rows(self.plan, self.planes), reports)
-        tools = self.tools or tools_for(self._plain_seconds(reports))
-        found = evidence(self.plan, reports, shown, self.planes, self.memory, tools)
-        for kind, out in zip(self.kinds, self.outs, strict=True):
-            kind.add(found, out, tools)
-        self.n += reports
+    def add_shown(self, reports: int, shown: Mapping[str, Shown], arm: int = 0) -> None:
+        """Count what so many reports of an arm show of the units needed."""
+        own = self.arms[arm]
+        rows = own.plane_rows
+        if self.memory is None or len(self.memory) < rows or self.memory.shape[1] * 64 < reports:
+            self.memory = new_planes(rows, reports)
+        own.add_shown(reports, shown, self.memory, self.tools or tools_for(own.plain_seconds(reports)))
 
     def __add__(self, other: "Tally") -> "Tally":
         """The tally of both's reports, which must be of the same plan and the same tables."""
         if not isinstance(other, Tally):
             return NotImplemented
-        if self.kinds != other.kinds:
+        if self.plan != other.plan:
             raise CountError("tallies add if they count the same tables of the same plan; found different ones")
-        _check_total(self.n, other.n)
-        outs = [mine + theirs for mine, theirs in zip(self.outs, other.outs, strict=True)]
-        return Tally(self.plan, self.kinds, self.order, self.n + other.n, outs, tools=self.tools)
+        arms = tuple(mine + theirs for mine, theirs in zip(self.arms, other.arms, strict=True))
+        return Tally(self.plan, arms, self.order, tools=self.tools)
 
     def __radd__(self, other: Any) -> "Tally":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -123,42 +128,58 @@ class Tally:
 
     def counts(self) -> Counts:
         """What was counted so far."""
-        found = [kind.read(out.copy()) for kind, out in zip(self.kinds, self.outs, strict=True)]
-        return Counts(
-            self.plan,
-            dict(one.table for one in found if one.table is not None),
-            moments=next((one.moments for one in found if one.moments is not None), None),
-            patterns=dict(one.patterns for one in found if one.patterns is not None),
-        )
+        parts = [arm.counts() for arm in self.arms]
+        return Counts(self.plan, arms=parts) if self.plan.has_arms else parts[0]
 
     def batch_rows(self, total: int, workers: int) -> int:
         """Reports of a batch: few enough to bound its memory and its time, and for every worker to have some."""
-        of = fields(self.plan)
-        bits = plane_rows(self.plan, self.planes) + sum(of[name].held for name in self.needed)
-        quick = int(MOST_ROWS * BATCH_SECONDS / sum(kind.plain_seconds(MOST_ROWS) for kind in self.kinds))
-        most = max(1, min(MOST_ROWS, BATCH_BITS // bits, quick))
-        rounds = max(1, -(-total // (most * workers)))  # in which every worker takes one batch, all as long
-        return 4096 * -(-total // (4096 * rounds * workers)) or 4096
+        by_kind = {arm.alike: arm for arm in self.arms}  # most are alike
+        return min(arm.batch_rows(total, workers) for arm in by_kind.values())
 
     def check_memory(self, workers: int) -> None:
         """Refuse what would not fit in half of this machine's memory, were so many workers to count it."""
-        _check_memory(self.kinds, workers, self.order)
-
-    def _plain_seconds(self, reports: int) -> float:
-        """What so many reports would cost without compiled code, hashes included."""
-        of = fields(self.plan)
-        evidence = sum(of[name].plain_seconds(reports) for name in self.planes)
-        return evidence + sum(kind.plain_seconds(reports) for kind in self.kinds)
+        _check_memory([arm.kinds for arm in self.arms], workers, self.order)
 
 
-def _check_memory(kinds: Sequence[TallyKind], workers: int, order: int | None) -> None:
-    check_memory(sum(kind.cells for kind in kinds), sum(prod(kind.shape) for kind in kinds), workers, order)
+def _check_memory(kinds: Sequence[Sequence[TallyKind]], workers: int, order: int | None) -> None:
+    every = [kind for own in kinds for kind in own]
+    check_memory(sum(kind.cells for kind in every), sum(prod(kind.shape) for kind in every), workers, order)
 
 
-def _zeros(kinds: Sequence[TallyKind]) -> list[Array]:
-    return [np.zeros(kind.shape, np.int64) for kind in kinds]
+def _kinds(plan: Plan, names: Any, order: Any) -> list[tuple[TallyKind, ...]]:
+    """What is to be counted of each arm."""
+    if names is not None and order is not None:
+        raise CountError("count takes names of features, or order=2 for every pair; give one of them")
+    if names is not None:
+        tables = _tables(plan, names)
+        return [kinds_of_tables(arm, _units(arm, tables)) for arm in plan.arms]
+    if order is None and plan.has_arms:
+        return [kinds_of_whole(arm) for arm in plan.arms]
+    features = _checked_order(plan, min(2, len(plan.schema)) if order is None else order)
+    return [kinds_of_order(arm, features) for arm in plan.arms]
 
 
-def _check_total(first: int, second: int) -> None:
-    if second > MOST - first:
-        raise CountError(f"{first} and {second} reports are more than 64-bit integers can count")
+def _tables(plan: Plan, names: Any) -> list[Names]:
+    """The tables asked for, each as the names of features."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise CountError(f"count takes a list of names, or a list of such lists; found {abbreviated(names)}")
+    tables = [names] if all(isinstance(name, str) for name in names) else names
+    for table in tables:
+        if isinstance(table, str):
+            raise CountError(f"several tables are a list of lists of names; found {abbreviated(table)} among them")
+    return [check_asked(plan, table) for table in tables]
+
+
+def _units(arm: Plan, tables: Sequence[Names]) -> list[Names]:
+    """The units of an arm that ask any feature of each table."""
+    found = (tuple(block.unit.name for block in arm.blocks if set(block.names) & set(table)) for table in tables)
+    return [units for units in found if units]
+
+
+def _checked_order(plan: Plan, order: Any) -> int:
+    """How many features tables have, checked."""
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
+        raise CountError(
+            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
+        )
+    return int(order)

@@ -1,13 +1,14 @@
 """What is to be counted: all pairs or triples of evidence columns, or one table of features.
 
 Kinds of tallies replace each other: each says what evidence it needs and how large it is, adds a batch to an
-accumulator of its shape, and reads the counts off it. `tallies_for` picks the smallest or fastest for what is asked.
+accumulator of its shape, and reads the counts off it. `kinds_of_tables`, `kinds_of_order` and `kinds_of_whole` pick the
+smallest or fastest for what is asked. All of them are of a plan's units.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb, log10, prod
 from types import ModuleType
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.checks import checked_names
 from deniable.counts.evidence_planes import Evidence, plane_rows
 from deniable.counts.layout import MOST_PATTERNS, Array, Names, patterns_shape, slabs
 from deniable.errors import CountError
@@ -25,6 +25,7 @@ from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form
 
 MOST_ROWS = 1 << 20  # A batch has at most so many reports.
+FEW_VALUES = 12  # Up to so many values of one unit are counted one by one.
 CODED_CELLS = 1024  # From so many cells on, a histogram of codes beats ANDing planes.
 MOST_CODES = 1 << 26  # A histogram of more codes than this would take too much memory.
 WHOLE_CELLS = 1 << 17  # Up to so many cells, the table of all features is as good as all tables of some.
@@ -235,58 +236,99 @@ class PatternTable(TallyKind):
         return Counted(table=(self.names, tensor.transpose(order)))
 
 
+@dataclass(frozen=True)
+class ValueTable(TallyKind):
+    """The table of one unit that shows one of several values: how many reports show each."""
+
+    names: Names
+
+    @property
+    def planes(self) -> Names:
+        return ()
+
+    @property
+    def needed(self) -> Names:
+        return self.names
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        return (1 + self.plan[self.names[0]].columns,)
+
+    @property
+    def cells(self) -> int:
+        return self.shape[0]
+
+    def plain_seconds(self, reports: int) -> float:
+        return 5e-10 * min(self.cells, FEW_VALUES) * reports
+
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:  # noqa: ARG002 - one contract
+        shown, values = batch.shown[self.names[0]], len(out) - 1
+        out[0] += batch.reports
+        if values > FEW_VALUES:
+            out[1:] += np.bincount(shown, minlength=values)
+            return
+        rest = batch.reports  # numpy compares and counts faster than it makes a histogram of few values
+        for value in range(values - 1):
+            found = int(np.count_nonzero(shown == value))
+            out[1 + value] += found
+            rest -= found
+        out[values] += rest
+
+    def read(self, out: Array) -> Counted:
+        return Counted(table=(self.names, out))
+
+
 def _table(plan: Plan, names: Names, *, whole: bool) -> TallyKind:
     """The faster way to count a table; or, where it matters and is wanted, that which keeps whole patterns."""
     table = PatternTable(plan, names)
     if table.several:
         return table if whole else PlaneTable(plan, names)
+    if table.choices == names[:1] == names:
+        return ValueTable(plan, names)
     return table if table.cells >= CODED_CELLS and table.shape[0] <= MOST_CODES else PlaneTable(plan, names)
 
 
-def tallies_for(plan: Plan, names: Any, order: Any) -> list[TallyKind]:
-    """The tallies that count these tables, or all tables of so many features."""
-    if (names is None) == (order is None):
-        raise CountError("count takes names of features, or order=2 for every pair; give one of them")
-    if order is not None:
-        return _of_order(plan, order)
-    if isinstance(names, str) or not isinstance(names, Sequence):
-        raise CountError(f"count takes a list of names, or a list of such lists; found {names!r}")
-    tables = [names] if all(isinstance(name, str) for name in names) else names
-    sorted_names = []
-    for table in tables:
-        if isinstance(table, str):
-            raise CountError(f"several tables are a list of lists of names; found {table!r} among them")
-        sorted_names.append(tuple(sorted(checked_names(plan, table), key=plan.schema.index)))
-    different = dict.fromkeys(sorted_names)
-    shapes = [patterns_shape(plan, table) for table in different if any(plan[name].several for name in table)]
+def kinds_of_tables(plan: Plan, tables: Sequence[Names]) -> tuple[TallyKind, ...]:
+    """What counts tables of these units of a plan without arms, each once; whole patterns are kept where few."""
+    different = dict.fromkeys(tuple(sorted(table, key=plan.units.schema.index)) for table in tables)
+    shapes = [patterns_shape(plan, table) for table in different if any(plan.units[name].several for name in table)]
     whole = sum(MOST_PATTERNS + 1 if shape is None else prod(shape) for shape in shapes) <= MOST_PATTERNS
-    return [_table(plan, table, whole=whole) for table in different]
+    return tuple(_table(plan.units, table, whole=whole) for table in different)
 
 
-def _of_order(plan: Plan, order: Any) -> list[TallyKind]:
-    """All tables of so many features: as moments, as one table of everything, or each by itself; what is smallest."""
-    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
-        raise CountError(
-            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
-        )
-    tables = comb(len(plan.schema), int(order))
-    cells = [1] + [0] * int(order)  # of all tables of k features, for k = 0, 1, ...: elementary symmetric sums
-    for protocol in plan.protocols:
-        for k in range(int(order), 0, -1):
+def kinds_of_order(plan: Plan, order: int) -> tuple[TallyKind, ...]:
+    """What counts all tables of so many features: as moments, as one table of everything, or each by itself.
+
+    The smallest of these is taken. Features of one block are in its table, so that as many units are enough.
+    """
+    units = plan.units
+    order = min(order, len(units.schema))
+    tables = comb(len(units.schema), order)
+    cells = [1] + [0] * order  # of all tables of k units, for k = 0, 1, ...: elementary symmetric sums
+    for protocol in units.protocols:
+        for k in range(order, 0, -1):
             cells[k] += cells[k - 1] * (1 + protocol.columns)
-    moments = Moments(plan, int(order))
+    moments = Moments(units, order)
     if order in (2, 3) and (moments.cells <= 4 * cells[-1] or tables > MOST_TABLES):
-        return [moments]
-    everything = _table(plan, plan.schema.names, whole=False)
+        return (moments,)
+    everything = _table(units, units.schema.names, whole=False)
     if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:
-        return [everything]
-    check_memory(cells[-1], cells[-1], 1, int(order))
+        return (everything,)
+    check_memory(cells[-1], cells[-1], 1, order)
     if tables > MOST_TABLES:
         raise CountError(
             f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
             "ask for order=3, or for the tables you need"
         )
-    return [_table(plan, table, whole=False) for table in combinations(plan.schema.names, int(order))]
+    return tuple(_table(units, table, whole=False) for table in combinations(units.schema.names, order))
+
+
+@lru_cache(maxsize=8192)
+def kinds_of_whole(plan: Plan) -> tuple[TallyKind, ...]:
+    """What counts the table of everything that an arm asks; every pair, if that table would be too large."""
+    if prod(1 + protocol.columns for protocol in plan.protocols) <= WHOLE_CELLS:
+        return kinds_of_tables(plan, [plan.units.schema.names])
+    return kinds_of_order(plan, 2)
 
 
 def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> None:

@@ -17,6 +17,8 @@ from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, flat, margins
 from deniable.inference.trust import SLACK, Bools, Judged
 
+# What is said of results that only an estimate straight from counts has.
+STRAIGHT = "tests of independence and sample sizes need an estimate straight from counts: ask before given(...)"
 # A maximum-likelihood count has a normal distribution this many standard errors of the linear estimate from its bounds.
 EDGE = 2.0
 # Near a bound the standard error of maximum likelihood is below this part of the linear estimate's.
@@ -45,9 +47,7 @@ class DenseGroup:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        raise EstimateError(
-            "tests of independence and sample sizes need an estimate straight from counts: ask before given(...)"
-        )
+        raise EstimateError(STRAIGHT)
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -92,6 +92,12 @@ class DenseGroup:
 
     def sampling_variance(self, weights: Array) -> float:
         return sum(group.sampling_variance(weights) for group in self.before)
+
+    def at_independence(self) -> Array:
+        raise EstimateError(STRAIGHT)
+
+    def if_independent(self, rows: Sequence[Array]) -> Cumulants:  # noqa: ARG002 - one contract
+        raise EstimateError(STRAIGHT)
 
     def zero_by_chance(self, subject: Subject) -> bool:  # noqa: ARG002 - one contract
         return False

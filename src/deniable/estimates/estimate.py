@@ -12,19 +12,20 @@ from typing import Any
 import numpy as np
 
 from deniable.counts.counts import Counts
-from deniable.errors import EstimateError, abbreviated
+from deniable.errors import EstimateError
 from deniable.estimates import pair_association, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
 from deniable.estimates.dense_respondent_group import DenseGroup
-from deniable.estimates.feasible import ProperTable, table_from_counts
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.from_counts import read_counts
+from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.known_margins import Cells, Condition, Shares, Sums, conditioned, equalities
-from deniable.estimates.respondent_group import Group, margin
+from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.one_feature import Array, Axis
-
-METHODS = ("consistent", "unbiased", "feasible")
+from deniable.inference.one_feature import Array
+from deniable.inference.results import Homogeneity
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,8 +33,7 @@ class Estimate:
     """The estimated truth of some features: tensors like `Counts.array`'s, in respondents, with their covariance.
 
     It is about these respondents (the noise of randomizing alone), or with `about("population")` about the population
-    that they were drawn from (with the sampling added). Its mean and its intervals are of one estimator, but for proper
-    tables: `mean_from` and `intervals_from` say which.
+    that they were drawn from (with the sampling added). Only of proper tables mean and intervals are of two estimators.
 
     Examples
     --------
@@ -57,6 +57,7 @@ class Estimate:
     conditions: tuple[Condition, ...] = ()
     fitted: Array | None = None  # a proper table with its margins, in respondents, if that is what is asked for
     proper: ProperTable | None = None  # where that comes from, while it can be fitted again
+    agreement: Homogeneity | None = None  # of the surveys that were combined, if there are several
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,13 +93,23 @@ class Estimate:
 
     @property
     def intervals_from(self) -> str:
-        """The estimator that standard errors and intervals are of: another one than `mean_from` for proper tables.
-
-        Joint results of maximum likelihood are all computed from the consistent estimate.
-        """
+        """The estimator that intervals are of: of proper tables and joint results of likelihood the consistent one."""
         if self.fitted is None:
             return self.method
         return "; ".join(dict.fromkeys(group.intervals_from for group in self.groups))
+
+    @cached_property
+    def homogeneity(self) -> Homogeneity | None:
+        """A test of whether the arms, or the surveys that were combined, agree; None where there is nothing to agree.
+
+        Examples
+        --------
+        >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+        >>> dn.estimate([counts, later], ["smoker", "age"]).homogeneity.degrees
+        7
+        """
+        over_arms = [group.seen.homogeneity for group in self.groups if isinstance(group, ArmsGroup)]
+        return over_arms[0] if self.agreement is None and len(self.groups) == len(over_arms) == 1 else self.agreement
 
     # Weighted sums of entries, with their intervals: those of one cell, of any weights, of all cells.
     covariance = weighted_sums.covariance
@@ -165,6 +176,8 @@ class Estimate:
         """
         wanted = checked_subject(subject, "an estimate")
         if any(wanted not in group.subjects for group in self.groups):
+            if self.agreement is not None:
+                raise EstimateError("an estimate from several surveys is about the population")
             if self.asked != self.n:
                 raise EstimateError(
                     f"only {self.asked:,} of {self.n:,} respondents were asked these features: the estimate is about "
@@ -227,10 +240,8 @@ class Estimate:
         if (self.fitted is None) != (other.fitted is None):
             raise EstimateError(f"proper tables add to proper tables; found {self.method} and {other.method}")
         fitted = None if self.fitted is None or other.fitted is None else self.fitted + other.fitted
-        return replace(
-            self, groups=self.groups + other.groups, method=method, conditions=self.conditions + other.conditions,
-            fitted=fitted, proper=None,
-        )  # fmt: skip
+        both = {"groups": self.groups + other.groups, "conditions": self.conditions + other.conditions}
+        return replace(self, **both, method=method, fitted=fitted, proper=None, agreement=None)  # type: ignore[arg-type]
 
     def __radd__(self, other: Any) -> "Estimate":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -251,13 +262,15 @@ class Estimate:
         return f"{what}>" if self.fitted is None else f"{what}; intervals from: {self.intervals_from}>"
 
 
-def estimate(counts: Counts, names: str | Sequence[str], *, method: str = "consistent") -> Estimate:
+def estimate(counts: Counts | Sequence[Counts], names: str | Sequence[str], *, method: str = "consistent") -> Estimate:
     """Estimate the table of some features from counts that hold it.
 
     Parameters
     ----------
     counts
-        Counts, as `count` or `Counts.load` give them.
+        Counts, as `count` or `Counts.load` give them; arms are combined by generalized least squares. A list is of
+        waves: surveys of different people, whatever their plans, in one estimate about the population, which weights
+        each by how much it says (while `+` of estimates adds groups of respondents up).
     names
         The features of the table, in the order of its axes.
     method
@@ -276,23 +289,9 @@ def estimate(counts: Counts, names: str | Sequence[str], *, method: str = "consi
     >>> est.mean_from, est.intervals_from
     ('feasible', 'consistent')
     """
-    if method not in METHODS:
-        raise EstimateError(
-            f"method must be one of {', '.join(METHODS)}; found {method!r}. Maximum likelihood needs the reports: "
-            "dn.maximum_likelihood(reports, names)"
-        )
-    if not isinstance(counts, Counts):
-        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
-    if not isinstance(names, str | Sequence):
-        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
-    names = [names] if isinstance(names, str) else list(names)
-    array, asked = counts.array(*names), counts.asked(*names)
-    if not asked:
-        raise EstimateError("there are no reports to estimate from")
-    axes = tuple(Axis.of(counts.plan[name], centred=method != "unbiased") for name in names)
-    group = Group.from_counts(counts.n, asked, axes, array)
-    est = Estimate(tuple(counts.plan.schema[name] for name in names), (group,), method, group.subjects[0])
-    return est if method != "feasible" else _with_table(est, table_from_counts(counts, names))
+    made = read_counts(counts, names, method)
+    est = Estimate(made.features, (made.group,), method, made.subject, agreement=made.agreement)
+    return est if made.proper is None else _with_table(est, made.proper)
 
 
 def _with_table(est: Estimate, table: ProperTable) -> Estimate:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
+from deniable.estimates.interface import SeenTable
 from deniable.estimates.pattern_scores import score
 from deniable.estimates.quadratic import least
 from deniable.inference.one_feature import Array, Axis
@@ -67,6 +68,36 @@ class Seen:
     n: int
     sides: tuple[Side, ...]
     z: Array
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        return tuple(int(side.means.shape[1]) for side in self.sides)
+
+    def at_first(self) -> tuple[Array, Array]:
+        """The form H and the vector b at independent answers with these margins, where all moments are 1."""
+        weights = [side.means.T for side in self.sides]
+        return definite(flat([w @ w.T for w in weights])), along(self.z, weights).reshape(-1)
+
+    def at_table(self, shares: Array) -> tuple[Array, Array]:
+        """The form H and the vector b in the metric of second moments at a table of shares.
+
+        Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c
+        and of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
+        """
+        moments = moment_matrix(_everywhere(self.n, shares), [side.seconds for side in self.sides])
+        places = np.arange(self.z.size).reshape(self.z.shape)
+        c = places[tuple(slice(side.zeros, None) for side in self.sides)].reshape(-1)
+        d = np.setdiff1d(places, c)
+        line = self.z.reshape(-1)
+        left, values = moments, line
+        if len(d):
+            left, values = moments[np.ix_(c, c)], line[c]
+            known = _solved(_root(moments[np.ix_(d, d)]), np.column_stack([moments[np.ix_(d, c)], line[d]]))
+            left -= known[:, :-1].T @ known[:, :-1]
+            values = values - known[:, :-1].T @ known[:, -1]
+        root = _root(left)
+        up = _solved(root, flat([side.means[side.zeros :] for side in self.sides]))
+        return definite(up.T @ up), up.T @ _solved(root, values)
 
 
 def table_from_counts(counts: Counts, names: Sequence[str]) -> "ProperTable":
@@ -129,7 +160,7 @@ class ProperTable:
     Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
     """
 
-    seen: Seen
+    seen: SeenTable
     equalities: tuple[Equality, ...]
     shares: Array
     gap: float
@@ -146,16 +177,16 @@ class ProperTable:
 
     def misfit(self) -> tuple[Array, Array]:
         """The quadratic form H and the vector b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
-        return _at_table(self.seen, self.shares)
+        return self.seen.at_table(self.shares)
 
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
         """The table fitted again with more known about it."""
         return proper_table(self.seen, (*self.equalities, *equalities))
 
 
-def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable:
+def proper_table(seen: SeenTable, equalities: Sequence[Equality] = ()) -> ProperTable:
     """The proper table closest to what was seen, of those for which the equalities hold."""
-    levels = [side.means.shape[1] for side in seen.sides]
+    levels = seen.levels
     cells = prod(levels)
     A, a = _equations(cells, equalities)
     start = _start(A, a, equalities)
@@ -167,9 +198,9 @@ def proper_table(seen: Seen, equalities: Sequence[Equality] = ()) -> ProperTable
         shares[possible] = found.x / found.x.sum()
         return shares, 2 * seen.n * found.gap
 
-    shares, gap = fitted(*_at_independence(seen), start)
+    shares, gap = fitted(*seen.at_first(), start)
     for _ in range(ROUNDS):
-        shares, gap = fitted(*_at_table(seen, shares.reshape(levels)), shares)
+        shares, gap = fitted(*seen.at_table(shares.reshape(levels)), shares)
     return ProperTable(seen, tuple(equalities), shares.reshape(levels), gap)
 
 
@@ -194,35 +225,7 @@ def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
     return possible
 
 
-def _at_table(seen: Seen, shares: Array) -> tuple[Array, Array]:
-    """The form H and the vector b of the misfit t'Ht / 2 - b't, in the metric of second moments at a table of shares.
-
-    Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c and
-    of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
-    """
-    moments = moment_matrix(_everywhere(seen.n, shares), [side.seconds for side in seen.sides])
-    places = np.arange(seen.z.size).reshape(seen.z.shape)
-    c = places[tuple(slice(side.zeros, None) for side in seen.sides)].reshape(-1)
-    d = np.setdiff1d(places, c)
-    line = seen.z.reshape(-1)
-    left, values = moments, line
-    if len(d):
-        left, values = moments[np.ix_(c, c)], line[c]
-        known = _solved(_root(moments[np.ix_(d, d)]), np.column_stack([moments[np.ix_(d, c)], line[d]]))
-        left -= known[:, :-1].T @ known[:, :-1]
-        values = values - known[:, :-1].T @ known[:, -1]
-    root = _root(left)
-    up = _solved(root, flat([side.means[side.zeros :] for side in seen.sides]))
-    return _definite(up.T @ up), up.T @ _solved(root, values)
-
-
-def _at_independence(seen: Seen) -> tuple[Array, Array]:
-    """The form H and the vector b of the misfit at independent answers with these margins, where all moments are 1."""
-    weights = [side.means.T for side in seen.sides]
-    return _definite(flat([w @ w.T for w in weights])), along(seen.z, weights).reshape(-1)
-
-
-def _definite(matrix: Array) -> Array:
+def definite(matrix: Array) -> Array:
     """A matrix that rounding does not make singular, however little the reports say."""
     matrix[np.diag_indices(len(matrix))] += ROUNDING * np.trace(matrix) / len(matrix)
     return matrix

@@ -87,8 +87,32 @@ class Respondents(Protocol):
     def sampling_variance(self, weights: Array) -> float:
         """Variance from sampling alone of a sum with any weights, shaped like `truth`."""
 
+    def at_independence(self) -> Array:
+        """The covariance of all entries about the population, in C order, if all features were independent."""
+
+    def if_independent(self, rows: Sequence[Array]) -> Cumulants:
+        """The cumulants about the population of all combinations of rows, if all features were independent."""
+
     def zero_by_chance(self, subject: Subject) -> bool:
         """Whether a variance, evaluated at the estimate, may be zero only because reports happen to be alike."""
+
+
+class SeenTable(Protocol):
+    """What n reports say of a table: a quadratic misfit t'Ht / 2 - b't, in the metric at any table."""
+
+    @property
+    def n(self) -> int:
+        """How many reports."""
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """How many answers each feature has."""
+
+    def at_first(self) -> tuple[Array, Array]:
+        """The form H and the vector b of the misfit in the metric to begin with."""
+
+    def at_table(self, shares: Array) -> tuple[Array, Array]:
+        """The form H and the vector b of the misfit in the metric at a table of shares."""
 
 
 class AnyEstimate(Protocol):

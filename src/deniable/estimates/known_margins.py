@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Features, cell_weights, checked_weights
 from deniable.estimates.feasible import Equality
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
@@ -47,7 +47,7 @@ def equalities(features: Features, n: int, known: Shares | Sums, zeros: Cells) -
     elif isinstance(known, Sequence) and all(isinstance(one, Sequence) and len(one) == 2 for one in known):
         yield from _known_sums(features, known)
     else:
-        raise EstimateError(f"given takes known shares, or a list of (weights, value); found {known!r}")
+        raise EstimateError(f"given takes known shares, or a list of (weights, value); found {abbreviated(known)}")
     yield from _empty_cells(features, zeros)
 
 
@@ -55,7 +55,9 @@ def _known_shares(features: Features, n: int, known: Shares) -> Iterator[Equalit
     """The equalities of known proportions."""
     for name, shares in known.items():
         if not isinstance(shares, Mapping) or not all(_is_share(share) for share in shares.values()):
-            raise EstimateError(f"known shares are {{feature: {{answer: share}}}}, from 0 to 1; found {known!r}")
+            raise EstimateError(
+                f"known shares are {{feature: {{answer: share}}}}, from 0 to 1; found {abbreviated(known)}"
+            )
         if sum(shares.values()) > 1 + SLACK:
             raise EstimateError(f"the known shares of {name!r} sum to {sum(shares.values()):.6g}, more than 1")
         for answer, share in shares.items():
@@ -74,7 +76,7 @@ def _known_sums(features: Features, known: Sums) -> Iterator[Equality]:
 def _empty_cells(features: Features, zeros: Cells) -> Iterator[Equality]:
     """The equalities of answers that cannot go together."""
     if not isinstance(zeros, Sequence) or not all(isinstance(cell, Mapping) and cell for cell in zeros):
-        raise EstimateError(f"zeros are a list of cells, [{{feature: answer, ...}}, ...]; found {zeros!r}")
+        raise EstimateError(f"zeros are a list of cells, [{{feature: answer, ...}}, ...]; found {abbreviated(zeros)}")
     for cell in zeros:
         words = ", ".join(f"{name} = {answer}" for name, answer in cell.items())
         yield f"no {words}", _cell(features, cell), 0.0

@@ -23,8 +23,9 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import with_margins
 from deniable.estimates.dense_respondent_group import LikelihoodGroup
+from deniable.estimates.designs.arm_patterns import Design, design_patterns
+from deniable.estimates.designs.groups import group_of, proper_table_of
 from deniable.estimates.estimate import Estimate, estimate
-from deniable.estimates.feasible import table_from_counts
 from deniable.estimates.pattern_likelihoods import Grid, Tree, patterns_of
 from deniable.estimates.quadratic import least
 from deniable.inference.about_whom import Subject
@@ -33,6 +34,8 @@ from deniable.inference.tensors import flat, margins
 from deniable.kernels import tools_for
 from deniable.reports.reports import Reports
 from deniable.text.progress import told
+
+AnyPatterns = Grid | Tree | Design
 
 METHOD = "maximum likelihood"
 # Newton's method stops when the gap in log-likelihood per report is at most this.
@@ -68,7 +71,7 @@ UNIFORM_PART = 0.1
 class State:
     """A step of maximizing the likelihood: patterns seen, a table of shares t, probabilities f = L t, the gradient."""
 
-    seen: Grid | Tree
+    seen: AnyPatterns
     t: Array
     f: Array
     gradient: Array
@@ -88,7 +91,7 @@ class State:
         return self.seen.curvature(self.seen.h / self.f**2)
 
 
-def state(seen: Grid | Tree, t: Array) -> State:
+def state(seen: AnyPatterns, t: Array) -> State:
     """The probabilities of patterns and the gradient of the log-likelihood at a table of shares."""
     f = seen.forth(t)
     if f.min() < LEAST:
@@ -96,7 +99,7 @@ def state(seen: Grid | Tree, t: Array) -> State:
     return State(seen, t, f, seen.back(seen.h / f))
 
 
-def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
+def newton(seen: AnyPatterns, t: Array) -> Iterator[State]:
     """Newton's method: steps to the maximum of a quadratic model over tables, shortened until the likelihood rises."""
     now = state(seen, t)
     one = np.ones((1, len(t)))
@@ -108,7 +111,7 @@ def newton(seen: Grid | Tree, t: Array) -> Iterator[State]:
         now = _rising(seen, now, aim - now.t)
 
 
-def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
+def _rising(seen: AnyPatterns, now: State, direction: Array) -> State:
     """A backtracking line search: a step that raises the likelihood, halved as often as it takes."""
     length, gain, shown = 1.0, float(now.gradient @ direction), seen.h > 0
     while length > 1e-12:
@@ -121,7 +124,7 @@ def _rising(seen: Grid | Tree, now: State, direction: Array) -> State:
     return now
 
 
-def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
+def expectation_maximization(seen: AnyPatterns, t: Array) -> Iterator[State]:
     """Expectation maximization, t <- t g, by which the likelihood never falls."""
     while True:
         now = state(seen, t)
@@ -129,7 +132,7 @@ def expectation_maximization(seen: Grid | Tree, t: Array) -> Iterator[State]:
         t = now.t * now.gradient
 
 
-def accelerated(seen: Grid | Tree, t: Array) -> Iterator[State]:
+def accelerated(seen: AnyPatterns, t: Array) -> Iterator[State]:
     """SQUAREM: two steps of expectation maximization, then an extrapolated one along the parabola through them.
 
     It extrapolates the square roots of shares, which may change their sign, so that nothing turns negative. Such a step
@@ -208,12 +211,13 @@ def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: s
     names = _checked(reports, names, start)
     n, levels = len(reports), [reports.plan.schema[name].levels for name in names]
     counts = count(reports, names)
-    before, seen = estimate(counts, names), patterns_of(reports, names)
+    before, seen = estimate(counts, names), _seen(reports, names)
     small = prod(levels) <= MOST_NEWTON
     found = _climbed(seen, _start(counts, names, prod(levels), start if small else "uniform"), n, newton_steps=small)
     table = with_margins(before.features, n * found.t.reshape(levels))
     if small:
-        matrices = _information(found, flat([margins(len(feature.columns)) for feature in before.features]), n)
+        up = flat([margins(len(feature.columns)) for feature in before.features])
+        matrices = _information(found, up, n, seen.n if isinstance(seen, Design) else n)
         return replace(
             before, groups=(LikelihoodGroup(n, table, matrices, before.groups),), method=METHOD, fitted=table
         )
@@ -239,15 +243,22 @@ def _checked(reports: Reports, names: str | Sequence[str], start: str) -> list[s
     return names
 
 
+def _seen(reports: Reports, names: Sequence[str]) -> AnyPatterns:
+    """The distinct patterns that reports show: of features that are asked alone, or of the arms of a design."""
+    alone = all(len(block.features) == 1 for block in reports.plan.blocks)
+    return patterns_of(reports, names) if alone and not reports.plan.has_arms else design_patterns(reports, names)
+
+
 def _start(counts: Counts, names: Sequence[str], cells: int, start: str) -> Array:
     """The table of shares that a climb starts from: the uniform one, or the feasible one with a part of it."""
     uniform = np.full(cells, 1 / cells)
     if start == "uniform":
         return uniform
-    return (1 - UNIFORM_PART) * table_from_counts(counts, names).shares.reshape(-1) + UNIFORM_PART * uniform
+    feasible = proper_table_of(counts, group_of(counts, names), names).shares.reshape(-1)
+    return (1 - UNIFORM_PART) * feasible + UNIFORM_PART * uniform
 
 
-def _climbed(seen: Grid | Tree, start: Array, n: int, *, newton_steps: bool) -> State:
+def _climbed(seen: AnyPatterns, start: Array, n: int, *, newton_steps: bool) -> State:
     """The table of maximum likelihood, by Newton's method or by SQUAREM; a warning if the maximum was not reached."""
     aim, steps = (GAP, newton) if newton_steps else (WIDE_GAP, accelerated)
     found = climb(steps(seen, start), aim)
@@ -260,14 +271,16 @@ def _climbed(seen: Grid | Tree, start: Array, n: int, *, newton_steps: bool) -> 
     return found
 
 
-def _information(found: State, up: Array, reports: int) -> dict[Subject, Array]:
+def _information(found: State, up: Array, n: int, reports: int) -> dict[Subject, Array]:
     """Covariances of all entries with margins, from the observed information on the cells that are not zero.
 
     About the population it is N (H^-1 - t t'), as H t = 1; for the respondents the sampling, N (diag t - t t'), is off.
+    Of n respondents only so many reports may say anything of the table.
     """
     free = found.t > 0
     H = found.curvature()[np.ix_(free, free)]
     H[np.diag_indices(len(H))] += 1e-12 * np.trace(H) / len(H)
     t, inverse, up = found.t[free], np.linalg.inv(H), up[:, free]
-    own = {Subject.POPULATION: inverse - np.outer(t, t), Subject.RESPONDENTS: inverse - np.diag(t)}
-    return {subject: reports * up @ matrix @ up.T for subject, matrix in own.items()}
+    whole = n / reports * (inverse - np.outer(t, t))
+    own = {Subject.POPULATION: whole, Subject.RESPONDENTS: whole - np.diag(t) + np.outer(t, t)}
+    return {subject: n * up @ matrix @ up.T for subject, matrix in own.items()}

@@ -14,7 +14,7 @@ from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
 from deniable.estimates.ratios_of_shares import of_features
-from deniable.estimates.respondent_group import judge, product_form, testable
+from deniable.estimates.respondent_group import judge, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution, divisors_positive, strength, wald
 from deniable.inference.one_feature import Array
@@ -139,9 +139,8 @@ def tested(groups: Sequence[Respondents], rows: Sequence[Array]) -> tuple[Array,
     """
     from scipy.special import chdtrc
 
-    products = [product_form(group) for group in groups]
-    n = sum(group.n for group in products)
-    shares = total([along(group.truth, rows) for group in products]) / n
-    covariance = sandwich(rows, total([group.at_independence() for group in products])) / n**2
+    n = sum(group.n for group in groups)
+    shares = total([along(group.truth, rows) for group in groups]) / n
+    covariance = sandwich(rows, total([group.at_independence() for group in groups])) / n**2
     statistic, degrees = wald(shares, covariance)
-    return statistic, degrees, np.where(testable(products, rows), chdtrc(degrees, statistic), np.nan)
+    return statistic, degrees, np.where(testable(groups, rows), chdtrc(degrees, statistic), np.nan)

@@ -164,11 +164,17 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     shown = gather(reports.plan, reports.table, names, 0)
     of = fields(reports.plan)
     codes, seen = zip(*(of[name].patterns(shown[name], len(reports)) for name in names), strict=True)
-    channels = tuple(reports.plan[name].likelihood(own) for name, own in zip(names, seen, strict=True))
+    channels = [reports.plan[name].likelihood(own) for name, own in zip(names, seen, strict=True)]
+    return distinct_patterns(codes, channels, len(reports))
+
+
+def distinct_patterns(codes: Sequence[Codes], channels: Sequence[Array], reports: int) -> Grid | Tree:
+    """The distinct combinations of the patterns that reports show of each feature, given likelihoods of these."""
+    channels = tuple(channels)
     sizes, cells = [len(channel) for channel in channels], prod(channel.shape[1] for channel in channels)
-    if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * len(reports), cells)):
+    if prod(sizes) <= min(MOST_GRID, max(SMALL_GRID, 4 * reports, cells)):
         joint = np.ravel_multi_index(codes, sizes)
-        shares = np.bincount(joint, minlength=prod(sizes)) / len(reports)
+        shares = np.bincount(joint, minlength=prod(sizes)) / reports
         return Grid(shares.reshape(sizes), channels)
     rows, times = np.unique(np.column_stack(codes), axis=0, return_counts=True)
     new = np.cumsum(np.diff(rows, axis=0, prepend=-1) != 0, axis=1) > 0  # where a prefix of each length begins
@@ -177,4 +183,4 @@ def patterns_of(reports: Reports, names: Sequence[str]) -> Grid | Tree:
     starts = [np.flatnonzero(column) for column in new.T]
     patterns = tuple(rows[start, k] for k, start in enumerate(starts))
     parents = tuple(above[start, k] for k, start in enumerate(starts))
-    return Tree(times / len(reports), channels, rows, patterns, parents)
+    return Tree(times / reports, channels, rows, patterns, parents)

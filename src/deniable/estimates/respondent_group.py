@@ -104,14 +104,20 @@ class Group:
         if all(axis.m == 1 for axis in self.axes):  # one transform in place, and the square of an entry is itself
             moment, square = mix(self.truth, [axis.square_of_flag for axis in self.axes]), self.truth
         else:
-            units = [np.eye(1 + axis.m) for axis in self.axes]
-            squares = [axis.second(unit, unit) for axis, unit in zip(self.axes, units, strict=True)]
-            moment, square = (along(self.truth, matrices) for matrices in zip(*squares, strict=True))
+            return self.variances_of([np.eye(1 + axis.columns) for axis in self.axes], subject)
         if subject is Subject.POPULATION:
             moment -= self.truth**2 / self.n
             return self._of_all(moment)
         moment -= square
         return moment
+
+    def variances_of(self, rows: Sequence[Array], subject: Subject) -> Array:
+        """The variance of all combinations of rows of weights."""
+        squares = [axis.second(matrix, matrix) for axis, matrix in zip(self.axes, rows, strict=True)]
+        moment, square = (along(self.truth, matrices) for matrices in zip(*squares, strict=True))
+        if subject is Subject.POPULATION:
+            return self._of_all(moment - along(self.truth, rows) ** 2 / self.n)
+        return moment - square
 
     def unconditional_variances(self, subject: Subject) -> Array:
         return self.variances(subject)
@@ -125,7 +131,7 @@ class Group:
 
     def even(self, functions: RowFunctions) -> Cumulants:
         """The cumulants if answers were independent and equally common: what the plan and the number of reports say."""
-        shares = [np.array([1.0, *[1 / answer_count(axis.m)] * axis.m]) for axis in self.axes]
+        shares = [np.array([1.0, *[1 / answer_count(axis.columns)] * axis.columns]) for axis in self.axes]
         return self._cumulants(functions, by_shares(np.asarray(float(self.n)), shares))
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
@@ -141,12 +147,12 @@ class Group:
             return None
         ((k, w),) = looked_at
         axis, n = self.axes[k], self.asked
-        if axis.centred and not axis.sums_to_one:
-            return None  # its estimate draws on all columns
+        if axis.times or (axis.centred and not axis.sums_to_one):
+            return None  # its estimate draws on several columns, or on all
         place = int(np.argmax(np.abs(w[1:]))) + 1
         true = float(self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))])
         c = round(axis.p * n + axis.d * (true if self.some is None else true * n / self.n))
-        answers = answer_count(axis.m)
+        answers = answer_count(axis.columns)
         if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
             return OneColumn(n - c, n, 1 - axis.p - axis.d, 1 - axis.p, answers, subject)
         return OneColumn(c, n, axis.p, axis.p + axis.d, answers, subject)
@@ -157,8 +163,8 @@ class Group:
         return contract(self.truth, both) - contract(self.truth, left) * contract(self.truth, right) / self.n
 
     def sampling_variance(self, weights: Array) -> float:
-        over_cells = along(weights, [margins(axis.m).T for axis in self.axes])
-        cells = along(self.truth, [answer_rows(axis.m) for axis in self.axes])
+        over_cells = along(weights, [margins(axis.columns).T for axis in self.axes])
+        cells = along(self.truth, [answer_rows(axis.columns) for axis in self.axes])
         return float((over_cells**2 * cells).sum() - (over_cells * cells).sum() ** 2 / self.n)
 
     def zero_by_chance(self, subject: Subject) -> bool:
@@ -167,9 +173,12 @@ class Group:
     def at_independence(self) -> Array:
         """The covariance of all entries about the population, in C order, if all answers were independent."""
         features = len(self.axes)
-        table = by_margins(self.truth, features)([np.eye(1 + axis.m) for axis in self.axes])
+        table = by_margins(self.truth, features)([np.eye(1 + axis.columns) for axis in self.axes])
         table = np.moveaxis(table, range(-features, 0), range(features))
         return Group(self.n, self.axes, table, self.some).dense(Subject.POPULATION)
+
+    def if_independent(self, rows: Sequence[Array]) -> Cumulants:
+        return self.independent(row_functions(self.axes, rows, Subject.POPULATION))
 
     @property
     def entries(self) -> Array:
@@ -199,10 +208,9 @@ def product_form(of: Respondents) -> Group:
     return Group(of.n, of.axes, of.truth, None if of.asked == of.n else of.asked)
 
 
-def testable(groups: Sequence[Group], rows: Sequence[Array]) -> Bools:
+def testable(groups: Sequence[Respondents], rows: Sequence[Array]) -> Bools:
     """Whether all combinations of rows are near enough to normal, if answers are independent, for a test of that."""
-    asked = [(group, row_functions(group.axes, rows, Subject.POPULATION)) for group in groups]
-    independent = sum((group.independent(functions) for group, functions in asked), start=NOTHING)
+    independent = sum((group.if_independent(rows) for group in groups), start=NOTHING)
     features = tuple(range(-len(rows), 0))
     return np.asarray(within(independent, AT_ESTIMATE).all(axis=features))
 

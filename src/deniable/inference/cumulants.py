@@ -97,12 +97,12 @@ def row_functions(axes: Sequence[Axis], rows: Sequence[Array], subject: Subject)
     With w for the weights, the estimated variance is g mu - (w mu)^2 / N about the population, with g = E (w z)^2, and
     g mu - u mu about the respondents, with u = (w u)^2.
     """
-    axes, rows = zip(*map(_shortened, axes, rows), strict=True)
+    axes, rows, alike = zip(*map(_shortened, axes, rows), strict=True)
     t, e2, e3, e4 = zip(*(axis.powers(matrix) for axis, matrix in zip(axes, rows, strict=True)), strict=True)
     g = [over_truth(one) for one in e2]
 
     def kept(matrices: Iterable[Array]) -> Function:
-        return [Alike(*matrix[0]) if axis.times else matrix for axis, matrix in zip(axes, matrices, strict=True)]
+        return [Alike(*matrix[0]) if short else matrix for short, matrix in zip(alike, matrices, strict=True)]
 
     def times(*factors: Sequence[Array]) -> Function:
         return kept(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
@@ -153,11 +153,14 @@ def _about_respondents(of: Mapping[str, Array]) -> Cumulants:
     return Cumulants(of["t"], variance, third, fourth, noise["wg"] - noise["wu"], of_variance)
 
 
-def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array]:
+def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array, bool]:
     """One row that stands for all, on the answer itself and on any other, if rows are those of each answer in turn."""
-    m = axis.m
+    m = axis.columns
     alike = len(rows) == m >= MANY and np.count_nonzero(rows) == m and bool((np.diagonal(rows, 1) == 1).all())
-    return (replace(axis, times=(1, m - 1)), np.array([[0.0, 1.0, 0.0]])) if alike else (axis, rows)
+    if not alike:
+        return axis, rows, False
+    each = axis.m // m
+    return replace(axis, times=(each, each * (m - 1))), np.array([[0.0, 1.0, 0.0]]), True
 
 
 def by_table(truth: Array) -> Contraction:
@@ -188,6 +191,13 @@ def by_shares(n: Array, margins: Sequence[Array]) -> Contraction:
         return product
 
     return contract
+
+
+def proper_margin(truth: Array, feature: int) -> Array:
+    """The shares of one feature's answers in a table with margins, none negative and with the sum one."""
+    line = truth[tuple(slice(None) if k == feature else 0 for k in range(truth.ndim))]
+    shares = _proper(line / line[0])
+    return np.array([1 - shares[1], shares[1]]) if len(shares) == 2 else shares[1:]
 
 
 def _proper(margin: Array) -> Array:

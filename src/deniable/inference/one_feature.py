@@ -11,9 +11,12 @@ Whatever the protocol, the noise covariance of z given the truth x is, with H = 
 
 with the protocol's own numbers (`survey.protocols.dependence`), so E[z z' | x] = u u' + N(x) is linear in u. What does
 not depend on x is put on u_0. Third and fourth moments are linear in u likewise.
+
+A column may stand for several values whose sum is looked at: the margin of a block, over the answers to its other
+questions. Then weights are the same for all of these values, and power sums count each column so many times.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +35,21 @@ class Axis:
     dependence: Dependence
     sums_to_one: bool  # whether one report's estimates of a choice's values sum to 1 by themselves
     centred: bool
-    times: tuple[int, ...] = ()  # for how many values each column of weights stands; one each, if there are none
+    times: tuple[int, ...] = ()  # for how many values each column stands; one each, if there are none
 
     @classmethod
     def of(cls, protocol: Protocol, *, centred: bool) -> "Axis":
         """The axis of a bound protocol. A flag has nothing to centre."""
         return cls(protocol.columns, protocol.dependence, protocol.sums_to_one, centred and protocol.columns > 1)
+
+    def margin(self, columns: int) -> "Axis":
+        """The axis whose columns are sums over equally many of this one's values; the same, if over one each."""
+        return self if columns == self.m else replace(self, times=(self.m // columns,) * columns)
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are beside "not looked at"."""
+        return len(self.times) or self.m
 
     @property
     def p(self) -> float:
@@ -57,11 +69,11 @@ class Axis:
     def invert(self, counts: Array) -> Array:
         """B along the last axis: from evidence to the estimate of the truth."""
         truth = counts.astype(np.float64)
-        rest = truth[..., 1:]
-        rest -= self.p * truth[..., :1]
+        rest, each = truth[..., 1:], np.array(self.times or 1)
+        rest -= each * (self.p * truth[..., :1])
         rest /= self.d
         if self.centred:
-            rest -= (rest.sum(axis=-1, keepdims=True) - truth[..., :1]) / self.m
+            rest -= each * ((rest.sum(axis=-1, keepdims=True) - truth[..., :1]) / self.m)
         return truth
 
     def second(self, left: Array, right: Array) -> tuple[Array, Array]:
@@ -82,9 +94,31 @@ class Axis:
         return (1.0, 0.0), (c0 + c1, 1 + alpha + 2 * beta)
 
     def seconds(self) -> tuple[Array, Array]:
-        """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: (1 + m, 1 + m, 1 + m)."""
-        unit = np.eye(self.m + 1)
+        """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: a cube of 1 + columns."""
+        unit = np.eye(1 + self.columns)
         return self.second(unit[:, None], unit)
+
+    def cell_seconds(self, shares: Array) -> Array:
+        """The matrix E[z z'] of one report's estimates of all answers, if answers have these shares."""
+        c0, c1, alpha, beta = self.noise
+        if self.m == 1:  # a flag's False is all less True
+            noise = c0 + c1 + (alpha + 2 * beta) * shares[1]
+            return np.asarray(np.diag(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+        each = np.array(self.times or [1] * self.m, np.float64)
+        noise = np.diag(c0 * each + alpha * shares) + c1 * np.outer(each, each)
+        noise += beta * (np.outer(each, shares) + np.outer(shares, each))
+        if self.centred:
+            noise -= np.outer(each, noise.sum(axis=0)) / self.m
+            noise -= np.outer(noise.sum(axis=1), each) / self.m
+        return np.asarray(np.diag(shares) + noise)
+
+    def cell_powers(self, weights: Array) -> tuple[Array, Array, Array, Array]:
+        """The moments E[(w z)^k | answer], k = 1 to 4, for rows w of weights of all answers: (rows, answers) each."""
+        if self.m == 1:
+            t, *others = self.powers(np.stack([weights[:, 0], weights[:, 1] - weights[:, 0]], axis=1))
+            return t, others[0], others[1], others[2]
+        t, *others = (of[:, 1:] for of in self.powers(np.hstack([np.zeros((len(weights), 1)), weights])))
+        return t, others[0], others[1], others[2]
 
     def _sum(self, by_value: Array) -> Array:
         """The sum over all values of a feature, which are in the last axis."""

@@ -167,8 +167,8 @@ class Association:
 
 
 @dataclass(frozen=True, repr=False)
-class Independence:
-    """A test of independence, about the population: Wald's statistic, chi-square if the features are independent.
+class ChiSquareTest:
+    """A chi-square test about the population: its statistic, degrees of freedom and p-value.
 
     Where there are not enough reports for the test, `enough` is false and `p_value` is nan.
     """
@@ -178,6 +178,7 @@ class Independence:
     p_value: float
 
     subject = Subject.POPULATION
+    name = "chi-square test"
 
     @property
     def enough(self) -> bool:
@@ -191,4 +192,22 @@ class Independence:
         return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
 
     def __repr__(self) -> str:
-        return f"<test of independence: {self}>"
+        return f"<{self.name}: {self}>"
+
+
+class Independence(ChiSquareTest):
+    """A test of independence: Wald's statistic, chi-square if the features are independent."""
+
+    name = "test of independence"
+
+
+class Homogeneity(ChiSquareTest):
+    """A test of homogeneity: how far arms, or surveys that are combined, are from saying the same of one table."""
+
+    name = "test of homogeneity"
+
+
+class ArmSizes(ChiSquareTest):
+    """A test of the sizes of arms against their shares: Pearson's statistic of public numbers."""
+
+    name = "test of the sizes of arms"

@@ -48,7 +48,8 @@ class Judged:
     """What the trust rule knows of one group of respondents, for all combinations of rows of weights.
 
     `references` are the cumulants with independent answers of the same margins, and with equally common answers; only
-    estimates in product form have them. The others are `enough` where what they were made from is trusted.
+    estimates straight from counts have them. The others are `enough` where what they were made from is trusted. `own`
+    are the cumulants that are judged, if not those that were found.
     """
 
     n: int
@@ -57,6 +58,7 @@ class Judged:
     fixed: Bools  # where the result has no error: nothing was randomized, or it is known
     references: tuple[Cumulants, Cumulants] | None = None
     enough: Bools | bool = True
+    own: Cumulants | None = None
 
 
 def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Bools]:
@@ -67,7 +69,7 @@ def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) 
     found = sum((one.found for one in each), start=NOTHING)
     enough = (found.variance > 0) & reduce(np.logical_and, [one.enough for one in each])
     enough &= subject is Subject.RESPONDENTS or min(one.asked for one in each) >= FEWEST
-    if products := [(one.found, *one.references) for one in each if one.references]:
+    if products := [(one.own or one.found, *one.references) for one in each if one.references]:
         own, independent, even = (sum(parts, start=NOTHING) for parts in zip(*products, strict=True))
         n = sum(one.n for one in each)
         enough &= trusted(own, independent, even) & (even.variance <= (WIDEST * n) ** 2)

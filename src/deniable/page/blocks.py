@@ -4,11 +4,12 @@ No number stands without its interval: where there are not enough reports, words
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log10
 from statistics import median
 
 from deniable.analyses.share_findings import Share
+from deniable.analyses.who_was_asked import Asked
 from deniable.charts.interval_chart import Row
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
@@ -78,6 +79,26 @@ def digits_for(shares: Iterable[Share]) -> int:
     halves = [50 * (share.high - share.low) for share in shares if share.enough]
     half = median(halves) if halves else 1.0
     return 1 if half <= 0 else min(max(ceil(-log10(half / 3)), 0), 6)
+
+
+def asked_in_words(asked: Iterable[Asked | None]) -> str:
+    """How many respondents were asked the questions of a chart, as the end of its caption; nothing if all were."""
+    some = [one for one in asked if one]
+    if not some or all(one.everybody for one in some):
+        return ""
+    low, high, of = min(one.n for one in some), max(one.n for one in some), some[0].of
+    if not high:
+        return f" Nobody was asked, of {of:,} respondents."
+    each = "Each was asked" if len(some) > 1 else "Asked"
+    return f" {each} of {low:,}{f' to {high:,}' if high > low else ''} of {of:,} respondents."
+
+
+def with_asked(table: Table, asked: Sequence[Asked | None]) -> Table:
+    """A table with a last column of how many respondents were asked what each row is about; as it is if all were."""
+    if all(one is None or one.everybody for one in asked):
+        return table
+    rows = tuple((*row, f"{one.n:,}" if one else "") for row, one in zip(table.rows, asked, strict=True))
+    return replace(table, head=(*table.head, "asked"), rows=rows)
 
 
 def percent(rate: float) -> str:

@@ -1,7 +1,7 @@
 """What the page says of a survey: its questions, the privacy promise, and what the reports tell and do not tell."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -11,9 +11,12 @@ import deniable
 from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import SURE
+from deniable.client import log_up
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.page.blocks import Chart, Table, percent
+from deniable.page.design import Design, asks_together, design, protocol_table
+from deniable.page.expected import Expected, expected
 from deniable.page.pairs import (
     conditional_chart,
     conditional_heading,
@@ -23,7 +26,7 @@ from deniable.page.pairs import (
     square_chart,
 )
 from deniable.page.single_questions import shares_chart
-from deniable.survey.describe import HEAD, epsilon_in_words, protocol_rows, short_name
+from deniable.survey.describe import epsilon_in_words, short_name
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import (
     BELIEF,
@@ -63,6 +66,8 @@ class Privacy:
     belief: Fraction  # that the text starts from
     table: Table
     public: tuple[str, ...]
+    together: bool  # whether some answers are randomized together
+    alone: str  # epsilon of the question that is protected least
 
 
 @dataclass(frozen=True)
@@ -101,17 +106,19 @@ class Content:
     epsilon: str
     asked: Table
     all_asked: Table | None
+    design: Design | None
     privacy: Privacy
     singles: tuple[Chart, ...]
     left_out: tuple[str, ...]
     together: Together
+    expected: Expected | None
     missing: Missing
     protocols: Table
     versions: str
 
 
 def content(counts: Counts, *, title: str | None = None, level: float = 0.95) -> Content:
-    """The content of the page about counts of every pair of features."""
+    """The content of the page about counts of every pair of features that some arm asks."""
     _check_pairs(counts)
     plan = counts.plan
     found = survey_findings(counts, level=level)
@@ -124,30 +131,37 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         level=percent(found.level),
         besides=f"{100 * (1 - found.level):.3g}",
         plan=plan,
-        epsilon=epsilon_in_words(plan.epsilon) if protected else "none: nothing is protected",
+        epsilon=_epsilon(plan) if protected else "none: nothing is protected",
         asked=replace(asked, rows=asked.rows[:ASKED]),
         all_asked=asked if len(asked.rows) > ASKED else None,
+        design=design(plan, found.arms),
         privacy=privacy,
         singles=_singles(found),
         left_out=found.left_out,
         together=_together(plan, found),
+        expected=expected(counts, level=level),
         missing=_missing(found),
-        protocols=_protocols(plan),
+        protocols=protocol_table(plan),
         versions=_versions(),
     )
 
 
 def _check_pairs(counts: Counts) -> None:
-    """Refuse what is not counts of every pair of features of at least one report."""
+    """Refuse what is not counts of every pair of features that some arm asks, and of at least one report."""
     if not isinstance(counts, Counts):
         raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not counts.n:
         raise EstimateError("there are no reports to make a page of")
-    names = counts.plan.schema.names
-    for pair in combinations(names, 2) if len(names) > 1 else [names]:
-        if not counts.holds(*pair):
+    for names in dict.fromkeys(names for arm in counts.plan.arms for names in _counted(arm)):
+        if not counts.holds(*names):
             told = "the page needs every pair of features, as `deniable count --order 2` gives"
-            raise CountError(f"{told}: {' x '.join(pair)} was not counted")
+            raise CountError(f"{told}: {' x '.join(names)} was not counted")
+
+
+def _counted(arm: Plan) -> Iterable[tuple[str, ...]]:
+    """What the page needs of one arm: its pairs of features, or its only one."""
+    names = arm.schema.names
+    return combinations(names, 2) if len(names) > 1 else [tuple(names)]
 
 
 # -- questions and privacy ---------------------------------------------------------------------------------------------
@@ -177,13 +191,16 @@ def _some(answers: Sequence[str]) -> str:
 
 
 def _privacy(plan: Plan) -> Privacy:
+    one = of_weakest_question(plan) or Promise(Fraction(1))
     return Privacy(
         sentence=in_one_sentence(plan),
-        one=of_weakest_question(plan) or Promise(Fraction(1)),
+        one=one,
         whole=of_report(plan),
         belief=BELIEF,
         table=_promise_table(plan),
         public=plan.public,
+        together=asks_together(plan),
+        alone=epsilon_in_words(log_up([one.ratio])),
     )
 
 
@@ -194,10 +211,14 @@ def _promise_table(plan: Plan) -> Table:
         if promise := of_question(plan, question):
             kinds.setdefault(_beliefs(promise), []).append(question)
     rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
-    rows.append(("the whole report", *_beliefs(of_report(plan))))
+    rows.append(("the whole report" + (" of any arm" if plan.has_arms else ""), *_beliefs(of_report(plan))))
     head = ("after seeing, at most", *(f"before: {belief.numerator} in {belief.denominator}" for belief in BELIEFS))
     caption = "Belief in an answer before the report, and at most after it"
     return Table(caption, head, tuple(rows))
+
+
+def _epsilon(plan: Plan) -> str:
+    return epsilon_in_words(plan.epsilon) + (", that of the largest arm" if plan.has_arms else "")
 
 
 def _beliefs(promise: Promise) -> tuple[str, ...]:
@@ -211,12 +232,6 @@ def _which(names: Sequence[str], kinds: int) -> str:
     named = ", ".join(isolated(shortened(name, 40)) for name in names[:3])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{named}{more}{', each' if len(names) > 1 else ''}"
-
-
-def _protocols(plan: Plan) -> Table:
-    """The table of protocols, without the column of answers: they stand among the questions."""
-    head, *rows = (line[:1] + line[2:] for line in (HEAD, *protocol_rows(plan)))
-    return Table("How each answer was randomized", head, tuple(rows), words=2)
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------
@@ -237,27 +252,46 @@ def _together(plan: Plan, found: Findings) -> Together:
         rate=percent(SURE),
         surest=tuple(map(in_words, sure[:NAMED])),
         ranked=ranked_chart(tested),
-        square=square_chart(plan.schema, tested),
+        square=square_chart(plan.schema, tested, every=not (found.pairs.apart or found.pairs.nobody)),
         conditionals=tuple(
             conditional_chart(f"given-{k}", one, found.level) for k, one in enumerate(found.conditionals, start=1)
         ),
-        notes=tuple(
-            f"{name} has so many answers that it is not paired with other questions here." for name in found.pairs.wide
-        ),
+        notes=tuple(_pair_notes(found)),
     )
+
+
+def _pair_notes(found: Findings) -> Iterator[str]:
+    """Which pairs are not told of, and why."""
+    pairs = found.pairs
+    every = len(pairs.tested) + pairs.apart + pairs.nobody
+    if pairs.apart == every > 0:
+        yield "No arm asks two questions together, so that nothing can be said about which go together."
+    elif pairs.apart:
+        asked = f"No arm asks {pairs.apart:,} of the {every:,} pairs of questions"
+        yield f"{asked} together, so that nothing can be said about whether these go together."
+    if pairs.nobody:
+        told = "is asked together by an arm" if pairs.nobody == 1 else "are asked together by arms"
+        yield f"{pairs.nobody:,} of the {every:,} pairs of questions {told} that nobody fell into."
+    for name in pairs.wide:
+        yield f"{isolated(name)} has so many answers that it is not paired with other questions here."
 
 
 def _missing(found: Findings) -> Missing:
     """The results without enough reports: those that would take the fewest in a table, and how many more there are."""
     listed, others = found.unanswered[:LISTED], found.unanswered[LISTED:]
-    untried = found.pairs.untried
     table = Table(
         "What could not be answered, and how many reports in all it would take",
         ("question", "missing", "reports"),
-        tuple((_thing(one), _lacking(one), str(one.needed)) for one in listed),
+        tuple((_thing(one), _lacking(one), _reports(one)) for one in listed),
         words=2,
     )
-    return Missing(len(found.unanswered) + untried, NOT_ENOUGH, table if listed else None, _more(others, untried))
+    things = len(found.unanswered) + found.untried
+    return Missing(things, NOT_ENOUGH, table if listed else None, _more(others, found.untried))
+
+
+def _reports(one: Unanswered) -> str:
+    """How many reports a result would take."""
+    return "unknown" if one.kind is Kind.NOBODY else str(one.needed)
 
 
 def _thing(one: Unanswered) -> str:
@@ -281,13 +315,17 @@ def _lacking(one: Unanswered) -> str:
             return "whether and how they go together"
         case Kind.CONDITIONAL:
             return f"{one.missing} of {one.asked} shares"
+        case Kind.NOBODY:
+            return "nobody was asked"
 
 
 def _more(others: Sequence[Unanswered], untried: int) -> str:
-    """How many more results lack reports, and from how many to how many reports they would take."""
-    if not others:
+    """How many more results lack reports, and from how many to how many reports those would take that were tried."""
+    if not others and not untried:
         return ""
-    low, high = str(others[0].needed), str(others[-1].needed)
+    if not others:
+        return f"And {untried:,} more, which were not tried."
+    low, high = _reports(others[0]), _reports(others[-1])
     needed = low if low == high else f"from {low} to {high}"
     tried = f", of which {len(others):,} were tried" if untried else ""
     return f"And {len(others) + untried:,} more{tried}. Reports they would take: {needed}."

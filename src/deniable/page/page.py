@@ -21,7 +21,8 @@ def write_page(counts: Counts, path: str | Path, *, title: str | None = None, le
     Parameters
     ----------
     counts
-        Counts of every pair of features, as `dn.count(reports, order=2)` gives them.
+        Counts of every pair of features, as `dn.count(reports)` or `dn.count(reports, order=2)` gives them; of a plan
+        with arms, of every pair that some arm asks.
     path
         Where to write the page. A page that is there already is replaced once the new one is complete.
     title
@@ -45,7 +46,7 @@ def write_page(counts: Counts, path: str | Path, *, title: str | None = None, le
 
 
 def page(counts: Counts, *, title: str | None = None, level: float = 0.95) -> str:
-    """The page about counts of every pair of features, as HTML text."""
+    """The page about counts of every pair of features that some arm asks, as HTML text."""
     check_extra()
     import jinja2
 

@@ -5,8 +5,21 @@ from dataclasses import replace
 
 from deniable.analyses.pair_findings import SURE, Conditional, RankedPair, surest_features
 from deniable.charts import association_map, interval_chart
+from deniable.charts.association_map import Gap
 from deniable.charts.interval_chart import Row
-from deniable.page.blocks import SEE_TABLE, Cell, Chart, Number, Table, digits_for, numbers_of, percent, row_of
+from deniable.page.blocks import (
+    SEE_TABLE,
+    Cell,
+    Chart,
+    Number,
+    Table,
+    asked_in_words,
+    digits_for,
+    numbers_of,
+    percent,
+    row_of,
+    with_asked,
+)
 from deniable.page.single_questions import extremes_in_words
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.fixed_phrases import NOT_ENOUGH
@@ -51,25 +64,31 @@ def _ranked_caption(known: Sequence[RankedPair], shown: int) -> str:
         caption += " Those in grey may be chance."
     if shown < len(known):
         caption += f" The first {shown} are shown."
-    return caption
+    return caption + asked_in_words(pair.asked for pair in known[:shown])
 
 
-def square_chart(schema: Schema, pairs: Sequence[RankedPair]) -> Chart | None:
-    """The heat map of all pairs, or of those of the features that go together most surely; None of a single pair."""
+def square_chart(schema: Schema, pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
+    """The heat map of all pairs, or of those of the features that go together most surely; None of a single pair.
+
+    `every` is whether all pairs of questions were asked of somebody together.
+    """
     if len(pairs) < 2:
         return None
     chosen = set(surest_features(pairs, SQUARE))
     names = [name for name in schema.names if name in chosen]
     shown = [pair for pair in pairs if chosen.issuperset(pair.names)]
     by_names = {pair.names: pair for pair in shown}
-    effects = [[_depth(by_names[left, right]) for left in names[:i]] for i, right in enumerate(names)]
+    effects = [[_depth(by_names.get((left, right))) for left in names[:i]] for i, right in enumerate(names)]
+    apart = any(Gap.APART in row for row in effects)
     note = ""
     if len(shown) < len(pairs):
         note = (
             f"The {len(names)} questions with the surest associations; for all {len(pairs):,} pairs: "
             "deniable associations counts.npz --top 0"
         )
-    heading, caption = "Every pair of questions", _square_caption(shown)
+    heading = "Every pair of questions" + ("" if every else " that some people were asked together")
+    caption = _square_caption(shown) + (" A dot: nobody was asked both." if apart else "")
+    caption += asked_in_words(pair.asked for pair in shown)
     svg = association_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
 
@@ -83,10 +102,12 @@ def _square_caption(shown: Sequence[RankedPair]) -> str:
     return caption + (" Orange: a yes to one goes with a no to the other." if negative else "")
 
 
-def _depth(pair: RankedPair) -> float | None:
-    """The effect that a heat map shows: none if it may be chance, None if there are not enough reports."""
+def _depth(pair: RankedPair | None) -> float | Gap:
+    """The effect that a heat map shows: none if it may be chance; a gap if nobody was asked both, or too few were."""
+    if pair is None:
+        return Gap.APART
     if not pair.enough:
-        return None
+        return Gap.FEW
     return pair.effect if pair.sure else 0.0
 
 
@@ -98,12 +119,14 @@ def _pair_table(caption: str, pairs: Sequence[RankedPair]) -> Table:
             strength = (Number(_signed(x), x) for x in (pair.effect, pair.low, pair.high))
             numbers = (*strength, Number(_rate(pair.fdr), pair.fdr))
         rows.append((pair_label(*pair.names), pair.measure, *numbers))
-    return Table(caption, ("pair", "measure", "strength", "from", "to", "chance"), tuple(rows), words=2)
+    table = Table(caption, ("pair", "measure", "strength", "from", "to", "chance"), tuple(rows), words=2)
+    return with_asked(table, [pair.asked for pair in pairs])
 
 
 def conditional_chart(name: str, found: Conditional, level: float) -> Chart:
     """The chart of the answers to one question among those with each answer to another one."""
-    heading, caption = conditional_heading(found.what.name, found.given.name), _conditional_caption(found)
+    heading = conditional_heading(found.what.name, found.given.name)
+    caption = _conditional_caption(found) + asked_in_words([found.asked])
     digits = digits_for(found.shares)
     table = Table(
         f"{heading}: shares among those with each answer, with {percent(level)} intervals",

@@ -4,7 +4,18 @@ from collections.abc import Sequence
 
 from deniable.analyses.share_findings import Group, Share, Shares, highest_and_lowest, most_common
 from deniable.charts import interval_chart
-from deniable.page.blocks import SEE_TABLE, Chart, Table, digits_for, numbers_of, percent, row_of, with_share
+from deniable.page.blocks import (
+    SEE_TABLE,
+    Chart,
+    Table,
+    asked_in_words,
+    digits_for,
+    numbers_of,
+    percent,
+    row_of,
+    with_asked,
+    with_share,
+)
 from deniable.survey.schema import Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
@@ -12,7 +23,8 @@ from deniable.text.width import isolated
 
 def shares_chart(name: str, found: Shares, level: float) -> Chart:
     """The chart of a group of shares."""
-    heading, caption = _heading(found.group), _caption(found)
+    heading, asked = _heading(found.group), [share.asked for share in found.shares]
+    caption = _caption(found) + asked_in_words(asked if _is_flags(found.group) else asked[:1])
     digits = digits_for(found.shares)
     rows = [row_of(share, share.label, digits) for share in found.shares]
     svg = interval_chart.draw(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
@@ -21,7 +33,7 @@ def shares_chart(name: str, found: Shares, level: float) -> Chart:
         ("yes to" if _is_flags(found.group) else "answer", "share", "from", "to"),
         tuple((share.label, *numbers_of(share, digits)) for share in found.shares),
     )
-    return Chart(name, heading, caption, svg, table)
+    return Chart(name, heading, caption, svg, with_asked(table, asked) if _is_flags(found.group) else table)
 
 
 def _is_flags(group: Group) -> bool:

@@ -38,20 +38,26 @@ def are_files(data: object) -> TypeGuard[Files]:
     return isinstance(data, str | Path)
 
 
-def found_files(source: Files, names: Sequence[str]) -> list[Path]:
-    """The files of answers that paths, globs and folders mean, after a check that each has the named columns."""
+def found_files(source: Files, names: Sequence[str], optional: Sequence[str] = ()) -> list[Path]:
+    """The files of answers that paths, globs and folders mean, after a check that each has the named columns.
+
+    Those that are optional may be missing, but must not stand twice.
+    """
     files = expanded(source, KINDS, AnswerError)
     for path in files:
-        _check_header(path, _header(path), names)
+        header = _header(path)
+        _check_header(path, header, [*names, *(name for name in optional if name in header)])
     return files
 
 
-def batches(files: Sequence[Path], names: Sequence[str]) -> Iterator[Batch]:
-    """The named columns of all files, file after file, in batches."""
+def batches(files: Sequence[Path], names: Sequence[str], optional: Sequence[str] = ()) -> Iterator[Batch]:
+    """The named columns of all files, and those of the optional ones that a file has, file after file, in batches."""
     for path in files:
         rows = 0
+        header = _header(path) if optional else []
+        there = list(dict.fromkeys([*names, *(name for name in optional if name in header)]))
         try:
-            for batch in (_csv_batches if _is_csv(path) else _parquet_batches)(path, names):
+            for batch in (_csv_batches if _is_csv(path) else _parquet_batches)(path, there):
                 yield Batch(path, rows, pa.Table.from_batches([batch]))
                 rows += len(batch)
         except pa.ArrowException as error:

@@ -15,23 +15,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable import client
-from deniable.errors import AnswerError
+from deniable.errors import AnswerError, abbreviated, listed
 from deniable.kernels.perturb import BLOCK, Codes
-from deniable.reports.report_columns import is_text, whole
+from deniable.reports.report_columns import Place, is_text, number_at, whole
 
 
-def columns(records: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """The named columns of some records, or all columns: Arrow arrays where they have one type, else lists."""
+def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence[str] = ()) -> dict[str, Any]:
+    """The named columns of some records, or all columns: Arrow arrays where they have one type, else lists.
+
+    Those that are optional may be missing, and in a list of records are null where they are.
+    """
     if isinstance(records, Sequence) and not isinstance(records, str | bytes):
-        return _from_rows(records, names)
-    source = records if isinstance(records, Mapping) else _series(records, names)
-    given = {name: client.answer(source, name) for name in names or source}
+        return _from_rows(records, names, optional)
+    source = records if isinstance(records, Mapping) else _series(records, names and [*names, *optional])
+    given = {name: _column(source, name) for name in names or source}
+    given |= {name: source[name] for name in optional if name in source}
     packed = _packed({name: values for name, values in given.items() if _is_numpy_bool(values)})
     table = {name: packed[name] if name in packed else _as_arrow(values, name) for name, values in given.items()}
     lengths = {name: len(column) for name, column in table.items()}
     if len(set(lengths.values())) > 1:
         raise AnswerError(f"columns must be equally long; found {lengths}")
     return table
+
+
+def _column(source: Mapping[str, Any], name: str) -> Any:
+    """What stands under a name; an error lists the names that are there."""
+    try:
+        return client.answer(source, name)
+    except AnswerError as error:
+        raise AnswerError(f"{error}; found {listed(source) or 'none'}") from None
 
 
 def _is_numpy_bool(values: Any) -> bool:
@@ -55,19 +67,20 @@ def _packed(columns: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, Any]:
     }
 
 
-def _from_rows(rows: Sequence[Any], names: Sequence[str] | None) -> dict[str, Any]:
+def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Sequence[str]) -> dict[str, Any]:
     """The columns of a list of records, each a mapping from names to answers."""
     for row, record in enumerate(rows):
         if not isinstance(record, Mapping):
-            raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {record!r}")
+            raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {abbreviated(record)}")
     names = list(dict.fromkeys(name for record in rows for name in record)) if names is None else names
     table: dict[str, list[Any]] = {name: [] for name in names}
     for row, record in enumerate(rows):
         for name, column in table.items():
             try:
-                column.append(client.answer(record, name))
+                column.append(_column(record, name))
             except AnswerError as error:
-                raise _at(row, error) from None
+                raise AnswerError(f"row {row} (counted from 0), {error}") from None
+    table |= {name: [record.get(name) for record in rows] for name in optional if name not in table}
     return {name: _as_arrow(column, name) for name, column in table.items()}
 
 
@@ -105,13 +118,15 @@ def _only_arrow(records: Any) -> bool:
     return known is records and hasattr(records, "__arrow_c_stream__")
 
 
-def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes:
+def encode(feature: Mapping[str, Any], column: Any, first_row: Place = 0) -> Codes:
     """Codes of a column's answers, by the rules of `client.encode`; an error names the row of the first bad answer.
 
     `feature` is as the plan's JSON has it, which is what the client takes.
     """
     if isinstance(column, list):
-        return np.array([_encode_one(feature, value, first_row + row) for row, value in enumerate(column)], np.int16)
+        return np.array(
+            [_encode_one(feature, value, number_at(first_row, row)) for row, value in enumerate(column)], np.int16
+        )
     column = whole(column)
     if "edges" in feature and (numbers := _numbers(column)) is not None:
         return _encode_numbers(feature, column, numbers, first_row)
@@ -120,7 +135,7 @@ def encode(feature: Mapping[str, Any], column: Any, first_row: int = 0) -> Codes
     return _encode_distinct(feature, column, first_row)
 
 
-def _encode_distinct(feature: Mapping[str, Any], column: Any, first_row: int) -> Codes:
+def _encode_distinct(feature: Mapping[str, Any], column: Any, first_row: Place) -> Codes:
     """Codes of a column by its distinct values, each of them encoded once by the client."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)  # a categorical may list values that nobody gave
@@ -140,7 +155,7 @@ def _encode_distinct(feature: Mapping[str, Any], column: Any, first_row: int) ->
             break
     if bad:
         row = min(int(np.argmax(indices == place)) for place in bad)
-        _encode_one(feature, column[row].as_py(), first_row + row)
+        _encode_one(feature, column[row].as_py(), number_at(first_row, row))
     return np.asarray(codes[indices])
 
 
@@ -169,28 +184,26 @@ def _numbers(column: Any) -> npt.NDArray[np.float64] | None:
         return None
 
 
-def _encode_numbers(feature: Mapping[str, Any], column: Any, numbers: npt.NDArray[np.float64], first_row: int) -> Codes:
+def _encode_numbers(
+    feature: Mapping[str, Any], column: Any, numbers: npt.NDArray[np.float64], first_row: Place
+) -> Codes:
     """Codes of the ranges that a column's numbers fall in, all at once: their distinct values may be too many."""
     edges = np.array(feature["edges"], float)
     bad = ~((numbers >= edges[0]) & (numbers <= edges[-1]))
     if bad.any():
         row = int(bad.argmax())
-        _encode_one(feature, column[row].as_py(), first_row + row)
+        _encode_one(feature, column[row].as_py(), number_at(first_row, row))
     ranges = np.searchsorted(edges, numbers, side="right").astype(np.int16)
     return np.minimum(ranges, len(edges) - 1) - np.int16(1)
 
 
 def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
-    """Code of one answer; an error names its row."""
+    """Code of one answer; to what the client says, which quotes no answer, an error adds the row and the answer."""
     try:
         return client.encode(feature, value)
     except AnswerError as error:
-        raise _at(row, error) from None
-
-
-def _at(row: int, error: AnswerError) -> AnswerError:
-    """The same error with the row in front."""
-    return AnswerError(f"row {row} (counted from 0), {error}")
+        found = "" if value is None else f"; found {abbreviated(value)}"
+        raise AnswerError(f"row {row} (counted from 0), {error}{found}") from None
 
 
 def is_number(kind: Any) -> bool:

@@ -11,7 +11,7 @@ bit planes or as whole patterns.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -24,7 +24,7 @@ import pyarrow as pa
 from deniable.errors import ReportError
 from deniable.kernels.bitplanes import Words
 from deniable.kernels.hashing import bucket
-from deniable.reports.report_columns import BucketColumn, Column, SeedColumn, ValueColumn, whole
+from deniable.reports.report_columns import BucketColumn, Column, Place, SeedColumn, ValueColumn, number_at, whole
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form, Protocol, Shown
 from deniable.survey.schema import SEPARATOR, Feature
@@ -33,6 +33,7 @@ Packed = npt.NDArray[np.uint8]  # bits of many reports, the first lowest
 Patterns = npt.NDArray[np.int64]
 PatternCodes = npt.NDArray[np.int64]
 
+PLANS_KEPT = 1 << 10  # What follows from a plan is remembered for so many of them, the arms of a plan among them.
 HASH_SECONDS = 5e-8  # About what numpy takes to hash one value of one report.
 
 
@@ -78,10 +79,21 @@ class Field(ABC):
     def patterns(self, shown: Shown, reports: int) -> tuple[PatternCodes, Patterns]:
         """Which pattern of evidence each report shows, and the bits of each of these patterns."""
 
-    def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
+    @abstractmethod
+    def marks(self, shown: Shown, reports: int) -> Iterator[npt.NDArray[Any]]:
+        """For each value in turn, which reports mark it."""
+
+    def marked(self, shown: Shown, reports: int, groups: PatternCodes, count: int) -> npt.NDArray[np.int16]:
+        """How many values of each of so many groups every report marks, given the group of each value."""
+        found = np.zeros((reports, count), np.int16)
+        for group, bits in zip(groups.tolist(), self.marks(shown, reports), strict=True):
+            found[:, group] += bits
+        return found
+
+    def conform(self, found: Mapping[str, Any], first: Place = 0) -> list[Any]:
         """Its columns among those of a table, whoever wrote it, as one array each; a report that cannot be is an error.
 
-        `first` is the number of the first report, for errors.
+        `first` says the numbers of the reports, for errors.
         """
         return [column.conform(whole(found[column.name]), first) for column in self.columns]
 
@@ -109,9 +121,12 @@ class BitField(Field):
         return list(shown)
 
     def patterns(self, shown: Sequence[Packed], reports: int) -> tuple[PatternCodes, Patterns]:
-        return distinct(np.array([np.unpackbits(packed, count=reports, bitorder="little") for packed in shown]))
+        return distinct(np.array(list(self.marks(shown, reports))))
 
-    def conform(self, found: Mapping[str, Any], first: int = 0) -> list[Any]:
+    def marks(self, shown: Sequence[Packed], reports: int) -> Iterator[npt.NDArray[Any]]:
+        return (np.unpackbits(packed, count=reports, bitorder="little") for packed in shown)
+
+    def conform(self, found: Mapping[str, Any], first: Place = 0) -> list[Any]:
         arrays = super().conform(found, first)
         if self.always_marked is not None:
             marked = np.zeros(len(arrays[0]), np.uint16)
@@ -121,8 +136,8 @@ class BitField(Field):
             if wrong.any():
                 row = int(wrong.argmax())
                 raise ReportError(
-                    f"report {first + row} (counted from 0): {marked[row]} of the columns {self.names[0]!r} to "
-                    f"{self.names[-1]!r} are true, where every report has {self.always_marked}"
+                    f"report {number_at(first, row)} (counted from 0): {marked[row]} of the columns "
+                    f"{self.names[0]!r} to {self.names[-1]!r} are true, where every report has {self.always_marked}"
                 )
         return arrays
 
@@ -142,6 +157,9 @@ class ValueField(Field):
 
     def patterns(self, shown: Any, reports: int) -> tuple[PatternCodes, Patterns]:  # noqa: ARG002 - one contract
         return np.asarray(shown, np.int64), np.eye(self.size, dtype=np.int64)
+
+    def marks(self, shown: Any, reports: int) -> Iterator[npt.NDArray[Any]]:  # noqa: ARG002 - one contract
+        return (shown == value for value in range(self.size))
 
 
 class HashField(Field):
@@ -168,15 +186,18 @@ class HashField(Field):
         return []
 
     def patterns(self, shown: tuple[Any, Any], reports: int) -> tuple[PatternCodes, Patterns]:
+        return distinct(np.array(list(self.marks(shown, reports))))
+
+    def marks(self, shown: tuple[Any, Any], reports: int) -> Iterator[npt.NDArray[Any]]:
         seeds, buckets = shown
-        return distinct(
-            np.array([bucket(seeds, np.full(reports, v), self.buckets) == buckets for v in range(self.size)])
-        )
+        return (bucket(seeds, np.full(reports, v), self.buckets) == buckets for v in range(self.size))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=PLANS_KEPT)
 def fields(plan: Plan) -> dict[str, Field]:
-    """The field of each feature, by its name, in the order of the report's bits."""
+    """The field of each block of a plan without arms, by its unit's name, in the order of the report's bits."""
+    if plan.has_arms:
+        raise ReportError("a plan with arms has fields in each of plan.arms")
     return {feature.name: _field(feature, protocol) for feature, protocol in plan}
 
 
@@ -195,13 +216,19 @@ def _field(feature: Feature, protocol: Protocol) -> Field:
 
 
 def columns_of(plan: Plan) -> list[Column]:
-    """All columns of a table of reports."""
+    """All columns of a table of reports, of a plan without arms."""
     return [column for field in fields(plan).values() for column in field.columns]
 
 
+def arm_bits(plan: Plan) -> int:
+    """How many bits of a report say the number of its arm: the lowest ones; none if there is one arm."""
+    return (len(plan.arms) - 1).bit_length()
+
+
 def report_bytes(plan: Plan) -> int:
-    """The length of a report, whatever the answers."""
-    return (sum(column.width for column in columns_of(plan)) + 7) // 8
+    """The length of a report, whatever the answers and the arm: that of the longest arm, after the arm's number."""
+    longest = max(sum(column.width for column in columns_of(arm)) for arm in plan.arms)
+    return (arm_bits(plan) + longest + 7) // 8
 
 
 def columns_by_name(table: Any) -> dict[str, Any]:

@@ -1,6 +1,10 @@
-"""Reports in Parquet files, with the plan in their metadata."""
+"""Reports in Parquet files, with the plan in their metadata.
+
+Those of a plan with arms stand in a wide table, with the arm as a column and nulls for what was not asked.
+"""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +13,9 @@ import pyarrow.parquet as pq
 
 from deniable.errors import ReportError
 from deniable.files import replacing
-from deniable.reports.fields import columns_of
-from deniable.reports.report_columns import ValueColumn
+from deniable.reports.arm_columns import arm_columns
+from deniable.reports.arm_row_groups import arm_row_groups
+from deniable.reports.fields import PLANS_KEPT, columns_of
 from deniable.survey.plan import Plan
 
 if TYPE_CHECKING:
@@ -24,28 +29,37 @@ READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 def write(path: str | Path, plan: Plan, parts: Iterable["Reports"]) -> int:
     """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were."""
+    schema = file_schema(plan)
     options = {  # randomized bits and seeds do not compress
-        "use_dictionary": [column.name for column in columns_of(plan) if isinstance(column, ValueColumn)],
+        "use_dictionary": [field.name for field in schema if pa.types.is_dictionary(field.type)],
         "compression": "none",
+        **({"write_statistics": [arm_columns(plan).arm]} if plan.has_arms else {}),  # nulls are many, and these cost
     }
+    row_groups = arm_row_groups if plan.has_arms else _row_groups
     rows = 0
     with (
         replacing(path) as temporary,
-        pq.ParquetWriter(temporary, file_schema(plan).with_metadata(metadata(plan)), **options) as writer,
+        pq.ParquetWriter(temporary, schema.with_metadata(metadata(plan)), **options) as writer,
     ):
-        for table in _row_groups(plan, parts):
+        for table in row_groups(plan, _of_plan(plan, parts)):
             writer.write_table(table, row_group_size=ROW_GROUP)
             rows += table.num_rows
     return rows
 
 
-def _row_groups(plan: Plan, parts: Iterable["Reports"]) -> Iterator[Any]:
+def _of_plan(plan: Plan, parts: Iterable["Reports"]) -> Iterator["Reports"]:
+    """The same parts; one of another plan is an error."""
+    for part in parts:
+        if part.plan != plan:
+            raise ReportError(f"these reports are of plan {part.plan.fingerprint}, not {plan.fingerprint}")
+        yield part
+
+
+def _row_groups(_plan: Plan, parts: Iterable["Reports"]) -> Iterator[Any]:
     """The tables of parts, small ones put together: a row group of a few reports would be mostly its own metadata."""
     waiting: list[Any] = []
     rows = 0
     for part in parts:
-        if part.plan != plan:
-            raise ReportError(f"these reports are of plan {part.plan.fingerprint}, not {plan.fingerprint}")
         waiting.append(part.table)
         rows += len(part)
         if rows >= SMALL_GROUP:
@@ -57,6 +71,8 @@ def _row_groups(plan: Plan, parts: Iterable["Reports"]) -> Iterator[Any]:
 
 def file_schema(plan: Plan) -> Any:
     """The Arrow schema of a file of reports."""
+    if plan.has_arms:
+        return arm_columns(plan).schema
     return pa.schema([(column.name, column.type) for column in columns_of(plan)])
 
 
@@ -82,6 +98,7 @@ def plan_of(source: Any) -> Plan:
     return Plan.from_json(text)
 
 
+@lru_cache(maxsize=PLANS_KEPT)
 def metadata(plan: Plan) -> dict[bytes, bytes]:
     """The metadata of a table or a file of reports: the plan."""
     return {PLAN_KEY: plan.to_json().encode()}

@@ -5,6 +5,7 @@ bits of reports from the Arrow array (`to_bits`). `conform` takes a column from 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,13 @@ from deniable.errors import ReportError
 
 Bits = npt.NDArray[np.uint8]  # 0 or 1, a row for each report
 Numbers = npt.NDArray[Any]
+# The number of the first of some reports or records that stand together; or the number of each, if they do not.
+Place = int | npt.NDArray[np.int64]
+
+
+def number_at(first: Place, row: int) -> int:
+    """The number of one of some reports or records, as an error names it."""
+    return int(first[row]) if isinstance(first, np.ndarray) else first + row
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Column:
         """About how many bits of memory a report's entry takes while it is read."""
         return 1
 
-    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:  # noqa: ARG002 - one contract
+    def to_arrow(self, numbers: Numbers, first: Place = 0) -> Any:  # noqa: ARG002 - one contract
         """The column from numbers; what it cannot hold is an error."""
         return pa.array(numbers.astype(bool))
 
@@ -52,10 +60,10 @@ class Column:
         """The bits of reports that this column fills, lowest first: shape (reports, width)."""
         return np.asarray(array.to_numpy(zero_copy_only=False)).view(np.uint8)[:, None]
 
-    def conform(self, array: Any, first: int = 0) -> Any:
+    def conform(self, array: Any, first: Place = 0) -> Any:
         """The same column in this type, whoever wrote it; what cannot be in it is an error.
 
-        `first` is the number of the first report, for errors.
+        `first` says the numbers of the reports, for errors.
         """
         if array.null_count:
             self.refuse(array.is_null().to_numpy(zero_copy_only=False), "null; a report leaves nothing out", first)
@@ -63,10 +71,12 @@ class Column:
             raise ReportError(f"column {self.name!r} of the reports must be {self.type}; found {array.type}")
         return array
 
-    def refuse(self, bad: Any, what: str, first: int = 0) -> None:
+    def refuse(self, bad: Any, what: str, first: Place = 0) -> None:
         """Raise for the first bad report, if any."""
         if bad.any():
-            raise ReportError(f"report {first + int(bad.argmax())} (counted from 0), column {self.name!r}: {what}")
+            raise ReportError(
+                f"report {number_at(first, int(bad.argmax()))} (counted from 0), column {self.name!r}: {what}"
+            )
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,11 @@ class ValueColumn(Column):
     def type(self) -> Any:
         return pa.dictionary(pa.int16(), pa.string())
 
+    @cached_property
+    def dictionary(self) -> Any:
+        """The values as an Arrow array."""
+        return pa.array(self.values)
+
     @property
     def width(self) -> int:
         return (len(self.values) - 1).bit_length()
@@ -87,10 +102,10 @@ class ValueColumn(Column):
     def held(self) -> int:
         return 128  # indices, or texts that another program wrote, and codes
 
-    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+    def to_arrow(self, numbers: Numbers, first: Place = 0) -> Any:
         what = f"there are {len(self.values)} values, and it shows another one"
         self.refuse((numbers < 0) | (numbers >= len(self.values)), what, first)
-        return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int16, copy=False)), self.values)
+        return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int16, copy=False)), self.dictionary)
 
     def from_bits(self, bits: Bits) -> Numbers:
         return _from_bits(bits)
@@ -98,13 +113,13 @@ class ValueColumn(Column):
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.indices.to_numpy(), self.width)
 
-    def conform(self, array: Any, first: int = 0) -> Any:
+    def conform(self, array: Any, first: Place = 0) -> Any:
         if array.null_count or not _holds_text(array.type):
             return super().conform(array, first)
         texts = array.dictionary if pa.types.is_dictionary(array.type) else array
-        if array is not texts and texts.to_pylist() == list(self.values):
+        if array is not texts and texts.equals(self.dictionary):
             return self.to_arrow(array.indices.to_numpy(), first)
-        codes = pc.index_in(texts.cast(pa.string()), pa.array(self.values))
+        codes = pc.index_in(texts.cast(pa.string()), self.dictionary)
         codes = codes if array is texts else codes.take(array.indices)
         if codes.null_count:
             unknown = codes.is_null().to_numpy(zero_copy_only=False)
@@ -147,7 +162,7 @@ class BucketColumn(Column):
     def held(self) -> int:
         return 16
 
-    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+    def to_arrow(self, numbers: Numbers, first: Place = 0) -> Any:
         self.refuse(numbers >= self.buckets, f"there are {self.buckets} buckets, and it shows a higher one", first)
         return pa.array(numbers.astype(np.uint16, copy=False))
 
@@ -157,7 +172,11 @@ class BucketColumn(Column):
     def to_bits(self, array: Any) -> Bits:
         return _to_bits(array.to_numpy(), self.width)
 
-    def conform(self, array: Any, first: int = 0) -> Any:
+    def conform(self, array: Any, first: Place = 0) -> Any:
+        if pa.types.is_floating(array.type) and not array.null_count:  # what some programs make of numbers and nulls
+            numbers = array.to_numpy()
+            self.refuse(~(numbers % 1 == 0) | (numbers < 0), "a bucket is a whole number from 0", first)
+            return self.to_arrow(numbers, first)
         return self.to_arrow(super().conform(array, first).to_numpy(), first)
 
 
@@ -177,7 +196,7 @@ class SeedColumn(Column):
     def held(self) -> int:
         return self.width
 
-    def to_arrow(self, numbers: Numbers, first: int = 0) -> Any:
+    def to_arrow(self, numbers: Numbers, first: Place = 0) -> Any:
         self.refuse((numbers >= PRIME).any(axis=1), f"a coefficient of its hash is not below {PRIME}", first)
         little = np.ascontiguousarray(numbers, "<u4")
         return pa.Array.from_buffers(self.type, len(little), [None, pa.py_buffer(little)])
@@ -193,7 +212,7 @@ class SeedColumn(Column):
         start, stop = array.offset * COEFFICIENTS, (array.offset + len(array)) * COEFFICIENTS
         return np.frombuffer(array.buffers()[1], "<u4")[start:stop].reshape(-1, COEFFICIENTS)
 
-    def conform(self, array: Any, first: int = 0) -> Any:
+    def conform(self, array: Any, first: Place = 0) -> Any:
         if array.type in (pa.binary(), pa.large_binary(), pa.binary_view()) and not array.null_count:
             array = array.cast(pa.binary())
             size = pc.binary_length(array).to_numpy()

@@ -1,42 +1,303 @@
 """The plan in words and tables, for terminal and page."""
 
 import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import accumulate, islice
+from math import prod
 
+from deniable.client import SCALE, log_up
+from deniable.survey.aim import Names
+from deniable.survey.arms import arm_name, different_names
+from deniable.survey.blocks import TIMES, Block
+from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
 from deniable.survey.plan import Plan
+from deniable.survey.privacy import BELIEF, Promise, of_report, of_weakest_question
 from deniable.survey.schema import SEPARATOR, Feature, Flag
-from deniable.text.tables import ALARM, DIM, aligned, paint
+from deniable.text.tables import ALARM, DIM, GAP, aligned, paint
+from deniable.text.width import shortened, width
 
 # HEAD names the columns of the table of protocols; "sent if true" is the probability that an answer's evidence is sent
 # by somebody who gave it, and "sent if not" by somebody who gave another one.
 HEAD = ("feature", "answers", "protocol", "epsilon", "sent if true", "sent if not")
+# ARM_HEAD names the columns of the table of arms.
+ARM_HEAD = ("arm", "share", "asked together", "answers", "protocol", "epsilon")
+# WIDE is how many columns of a terminal a table takes at most; names of blocks are folded to fit.
+WIDE = 100
+# FILLED is how many columns of a terminal a sentence takes at most.
+FILLED = 96
+# LEAST_ROOM is how many columns are left for the names of a block, however wide the rest of the table is.
+LEAST_ROOM = 20
+# LONG_NAME is how many columns the name of an arm takes at most.
+LONG_NAME = 24
+# MOST_LINES is how many lines of the table of arms are printed.
+MOST_LINES = 24
+# MOST_TABLES is how many tables a plan says half-widths of, one by one.
+MOST_TABLES = 12
+# MOST_RANGE is how many tables half-widths are worked out of, to say of the others how wide they are.
+MOST_RANGE = 2_000
+# MOST_CELLS is how many cells a table has at most that nobody said is wanted, but that is asked together.
+MOST_CELLS = 256
+# WORTH_SAYING is how many times fewer people a design must need for a plan without one to say so.
+WORTH_SAYING = 1.5
+# MOST_QUESTIONS is how many questions a table has at most whose half-width is said: a block has no more of two answers.
+MOST_QUESTIONS = 12
+# ROUND_NUMBER is how many people the half-widths are of where nobody said how many there will be.
+ROUND_NUMBER = 10_000
+
+Row = tuple[str, ...]
 
 
-def protocol_rows(plan: Plan) -> list[tuple[str, ...]]:
-    """The table of protocols below HEAD: how the answers to each feature are randomized, in words and percentages."""
-    rows: list[tuple[str, ...]] = []
-    for feature, protocol in plan:
-        answers = "true/false" if isinstance(feature, Flag) else f"one of {feature.levels}"
-        if not protocol.protects:
-            rows.append((feature.name, answers, "PUBLIC, not protected", "none", "always", "never"))
-        else:
-            shown = (epsilon_in_words(protocol.epsilon), f"{protocol.q:.2%}", f"{protocol.p:.2%}")
-            rows.append((feature.name, answers, protocol.name, *shown))
-    return rows
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def protocol_rows(plan: Plan) -> list[Row]:
+    """The table of protocols below HEAD: how each block is randomized, in words and percentages."""
+    return [_protocol_row(block) for block in plan.blocks]
+
+
+def _protocol_row(block: Block) -> Row:
+    protocol, levels = block.protocol, prod(block.levels)
+    answers = "true/false" if isinstance(block.features[0], Flag) and levels == 2 else f"one of {levels:,}"
+    if not protocol.protects:
+        return block.name, answers, "PUBLIC, not protected", "none", "always", "never"
+    sent = f"{protocol.q:.2%}", f"{protocol.p:.2%}"
+    return block.name, answers, protocol.name, epsilon_in_words(protocol.epsilon), *sent
+
+
+def arm_rows(plan: Plan) -> list[Row]:
+    """The table below ARM_HEAD: a row for each block of each arm, the arm's name and share on its first."""
+    return [row for rows in _rows_by_arm(plan) for row in rows]
+
+
+def _rows_by_arm(plan: Plan) -> Iterator[list[Row]]:
+    for name, share, arm in zip(plan.arm_names, plan.shares, plan.arms, strict=True):
+        own = [_protocol_row(block) for block in arm.blocks if block.protocol.protects] or protocol_rows(arm)
+        first = (name, f"{share / SCALE:.2%}")
+        yield [(*(first if place == 0 else ("", "")), *row[:4]) for place, row in enumerate(own)]
 
 
 def describe(plan: Plan, *, colour: bool = False) -> str:
-    """The plan as a small table that a privacy officer can read, with its total epsilon and its fingerprint."""
-    lines = aligned(HEAD, protocol_rows(plan), numbers=(3, 4, 5), rule=True, colour=colour)
-    public = plan.public
-    if len(public) < len(plan.schema):
-        lines += [
-            "",
-            f"Total epsilon {epsilon_in_words(plan.epsilon)}: one whole report changes nobody's odds of having given",
-            f"any protected answers by more than {_odds(plan.epsilon)} times, whatever else is known.",
-        ]
-    if public:
-        lines += ["", paint(f"NOT PROTECTED, shown as they are: {', '.join(public)}.", ALARM, colour=colour)]
+    """The plan as a small table that a privacy officer can read, with its promises and its fingerprint."""
+    lines = _arms(plan, colour=colour) if plan.has_arms else _blocks(plan, colour=colour)
+    if len(plan.public) < len(plan.schema):
+        lines += [*_outlook(plan, colour=colour), "", *_promises(plan)]
+    if plan.public:
+        where = " in every arm" if plan.has_arms else ""
+        said = _filled(f"NOT PROTECTED, shown as they are{where}: {', '.join(plan.public)}.")
+        lines += ["", *(paint(line, ALARM, colour=colour) for line in said)]
     return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
+
+
+def _blocks(plan: Plan, *, colour: bool) -> list[str]:
+    rows = protocol_rows(plan)
+    room = _room(HEAD, rows, 0)
+    lines = [line for row in rows for line in _folded(row, 0, room)]
+    return aligned(HEAD, lines, numbers=(3, 4, 5), rule=True, colour=colour)
+
+
+def _arms(plan: Plan, *, colour: bool) -> list[str]:
+    """The table of arms, of many only the first, and who draws them."""
+    head: Row = ARM_HEAD if _named(plan) else ARM_HEAD[1:]
+    arms = [[row[-len(head) :] for row in _short(rows)] for rows in islice(_rows_by_arm(plan), MOST_LINES)]
+    at = head.index("asked together")
+    room = _room(head, [row for rows in arms for row in rows], at)
+    folded = [[line for row in rows for line in _folded(row, at, room)] for rows in arms]
+    shown = max(1, sum(lines <= MOST_LINES for lines in accumulate(map(len, folded))))
+    lines = [line for rows in folded[:shown] for line in rows]
+    table = aligned(head, lines, numbers=(at - 1, at + 3), rule=True, colour=colour)
+    if more := len(plan.arms) - shown:
+        table.append(f"... and {more:,} more arms" if more > 1 else "... and one more arm")
+    return [*table, "", *_filled(who_draws(plan))]
+
+
+def _named(plan: Plan) -> bool:
+    """Whether some arm has a name of its own, which says more than what it asks."""
+    return plan.arm_names != different_names([None] * len(plan.arms), [arm_name(arm.blocks) for arm in plan.arms])
+
+
+def _short(rows: Sequence[Row]) -> list[Row]:
+    return [(shortened(row[0], LONG_NAME), *row[1:]) for row in rows]
+
+
+def _room(head: Row, rows: Sequence[Row], at: int) -> int:
+    """How wide a column may be if the table is to fit a terminal."""
+    others = [max(map(width, column)) for k, column in enumerate(zip(head, *rows, strict=True)) if k != at]
+    return max(LEAST_ROOM, WIDE - sum(others) - len(GAP) * len(others))
+
+
+def _folded(row: Row, at: int, room: int) -> list[Row]:
+    """A row of a table as several lines if the names of its block, in the column `at`, take more than the room."""
+    pieces: list[str] = []
+    for name in row[at].split(TIMES):
+        word = shortened(name, room) if not pieces else shortened(f"x {name}", room)
+        if pieces and width(pieces[-1]) + 1 + width(word) <= room:
+            pieces[-1] += f" {word}"
+        else:
+            pieces.append(word)
+    blank = ("",) * len(row)
+    lines = [row, *(blank for _ in pieces[1:])]
+    return [(*line[:at], piece, *line[at + 1 :]) for line, piece in zip(lines, pieces, strict=True)]
+
+
+# -- what it will tell -------------------------------------------------------------------------------------------------
+
+
+def _outlook(plan: Plan, *, colour: bool) -> list[str]:
+    """What the plan will tell: half-widths of its tables, or what a design would gain."""
+    if not plan.want and all(len(block.features) == 1 for block in plan.blocks) and not plan.has_arms:
+        return _gain_of_a_design(plan)
+    widths, n = HalfWidths(plan), plan.n or ROUND_NUMBER
+    tables = [names for names in plan.want or _asked_together(plan) if len(names) <= MOST_QUESTIONS]
+    if not tables:
+        return []
+    lines = ["", *_half_widths(plan, widths, tables, n, colour=colour)]
+    said = "95 % intervals of a cell's share, about the population, if all answers are equally common."
+    if plan.n is None:
+        said += " Four times as many people halve them."
+    loud = _too_few(plan, widths, tables) if plan.n else ""
+    return [*lines, *_filled(said), *(paint(line, ALARM, colour=colour) for line in ["", *_filled(loud)] if loud)]
+
+
+def _asked_together(plan: Plan) -> tuple[Names, ...]:
+    """The tables that blocks hold, where nobody said which are wanted."""
+    protected = (block for block in plan.blocks if block.protocol.protects and prod(block.levels) <= MOST_CELLS)
+    return tuple(dict.fromkeys(block.names for block in protected))
+
+
+def _half_widths(plan: Plan, widths: HalfWidths, tables: Sequence[Names], n: int, *, colour: bool) -> list[str]:
+    """The table of half-widths, beside those of asking everybody everything; of many tables only the first."""
+    other = everybody_everything(plan)
+    columns = [widths] if other is None else [widths, HalfWidths(other)]
+    head: Row = (
+        "wanted" if plan.want else "asked together", f"with {n:,} people", "if everybody were asked everything"
+    )  # fmt: skip
+    rows = [(TIMES.join(names), *(_points(one(names, n)) for one in columns)) for names in tables[:MOST_TABLES]]
+    head = head[: 1 + len(columns)]
+    folded = [line for row in rows for line in _folded(row, 0, _room(head, rows, 0))]
+    lines = aligned(head, folded, numbers=range(1, len(head)), rule=True, colour=colour)
+    return lines + _more(widths, tables[MOST_TABLES:], n)
+
+
+def _more(widths: HalfWidths, tables: Sequence[Names], n: int) -> list[str]:
+    """The tables that are not shown, with the range of their half-widths."""
+    if not tables:
+        return []
+    said = f"... and {len(tables):,} more" if len(tables) > 1 else "... and one more"
+    if len(tables) > MOST_RANGE:
+        return [said]
+    low, *_, high = sorted([widths(names, n) for names in tables] * 2)
+    return [f"{said}: {_points(low)}" + (f" to {_points(high)}" if _points(low) != _points(high) else "")]
+
+
+def _too_few(plan: Plan, widths: HalfWidths, tables: Sequence[Names]) -> str:
+    """A warning if most tables would be unknown: wider than their shares, or without enough reports; else nothing."""
+    assert plan.n is not None
+    looked = tables[:MOST_RANGE]
+    wide = {names for names in looked if widths(names, plan.n) * widths.cells(names) > 1}
+    narrow = [names for names in looked if names not in wide][:MOST_TABLES]
+    unknown = len(wide)
+    if 2 * (unknown + len(narrow)) > len(looked):  # else these do not matter
+        unknown += sum(not _enough(plan, names) for names in narrow)
+    if 2 * unknown <= len(looked):
+        return ""
+    parts = (2 * widths.cells(names) * widths(names, plan.n) for names in looked)  # of half a share
+    most = plan.n * max((part for part in parts if part < math.inf), default=1) ** 2
+    return (
+        f"TOO FEW PEOPLE: with {plan.n:,}, {unknown:,} of {len(looked):,} tables would hardly be known: intervals "
+        "reach further than their shares, or there are not enough reports. Half-widths of half a share take about "
+        f"{_about(most)} people; or want fewer tables, join answers, or allow a larger epsilon."
+    )
+
+
+def _enough(plan: Plan, names: Names) -> bool:
+    """Whether a table will have intervals at all, by the rule for enough reports."""
+    from deniable import late
+
+    found = late.expected(plan, names, None, None).estimate
+    return found.cell({feature.name: feature.answers[-1] for feature in found.features}).enough
+
+
+def _gain_of_a_design(plan: Plan) -> list[str]:
+    """One sentence on how many times fewer people a design would need than asking everybody everything."""
+    fewer = times_fewer(plan)
+    if fewer is None or fewer < WORTH_SAYING:
+        return []
+    return ["", *_filled(
+        "Everybody is asked everything, each answer with a part of epsilon. For tables of two, a design that asks each "
+        f"person a few questions together needs about {_about(fewer)} times fewer people, at the same total epsilon: "
+        "dn.design, or `deniable plan`."
+    )]  # fmt: skip
+
+
+def _points(half_width: float) -> str:
+    """A half-width in percentage points, to two digits."""
+    points = 100 * half_width
+    if math.isinf(points):
+        return "not asked"
+    return "over 99 points" if points > 99 else f"+- {f'{points:#.2g}'.rstrip('.')} points"
+
+
+def _about(number: float) -> str:
+    """A number to two digits."""
+    if number < 10:
+        return f"{number:.1f}".removesuffix(".0")
+    digits = len(str(int(number))) - 2
+    return f"{round(number / 10**digits) * 10**digits:,}"
+
+
+# -- sentences ---------------------------------------------------------------------------------------------------------
+
+
+def who_draws(plan: Plan) -> str:
+    """One sentence on how a respondent comes to an arm."""
+    if plan.assigned:
+        return (
+            f"Each person is asked one of these {len(plan.arms):,} arms. The device does not draw it: whoever invites "
+            "people gives them an arm, and must do so at random, without regard to what they might answer."
+        )
+    return (
+        f"Each person is asked one of these {len(plan.arms):,} arms. Their device draws it, publicly, before any "
+        "answer is looked at, so the arm says nothing about them."
+    )
+
+
+def _promises(plan: Plan) -> list[str]:
+    """The most that the whole report gives away, and the most that can be learned of one answer alone."""
+    whole, one = of_report(plan), of_weakest_question(plan)
+    assert one is not None  # some question is protected
+    unequal = len({f"{arm.epsilon:.2f}" for arm in plan.arms}) > 1
+    most = " in the least protected arm" if unequal else ""
+    beyond = ", beyond what the columns tell that are not protected" if plan.public else ""
+    said = _filled(
+        f"Total epsilon {epsilon_in_words(plan.epsilon)}: one whole report changes nobody's odds of having given any "
+        f"protected answers by more than {_odds(whole)} times{most}, whatever else is known{beyond}; a belief of 1 in "
+        f"10 becomes at most {whole.at_most(BELIEF)}."
+    )
+    together = any(len(block.features) > 1 for block in plan.blocks)
+    protected = [name for name, own in plan.schema.questions.items() if {f.name for f in own}.difference(plan.public)]
+    if len(protected) > 1:
+        said += _filled(_of_one_answer(one, whole, together=together))
+    return said
+
+
+def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:
+    """The promise about one answer alone, to somebody who knows all the others."""
+    block = " Answers that are asked together each have all of their block's epsilon." if together else ""
+    if one == whole:
+        return f"The same holds for one answer alone, if all others are known.{block}"
+    return (
+        "One answer alone, if all others are known: the odds of the least protected one change by at most "
+        f"{_odds(one)} times, and a belief of 1 in 10 becomes at most {one.at_most(BELIEF)}.{block}"
+    )
+
+
+def _filled(text: str) -> list[str]:
+    return textwrap.wrap(text, FILLED, break_long_words=False, break_on_hyphens=False)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def short_name(feature: Feature) -> str:
@@ -54,13 +315,11 @@ def answer_in_words(feature: Feature, answer: str | bool) -> str:
 
 def epsilon_in_words(epsilon: float) -> str:
     """Epsilon with four digits, rounded up, so that no printed digit understates the loss of privacy."""
-    return f"{_rounded_up(epsilon, 10_000):.4f}"
+    return f"{math.ceil(Fraction(epsilon) * 10_000) / 10_000:.4f}"
 
 
-def _odds(epsilon: float) -> str:
+def _odds(promise: Promise) -> str:
     """How many times odds can change, rounded up."""
-    return f"{_rounded_up(math.exp(epsilon), 10):,.1f}" if epsilon < 20 else f"e^{epsilon_in_words(epsilon)}"
-
-
-def _rounded_up(number: float, grid: int) -> float:
-    return math.ceil(number * grid) / grid
+    if promise.ratio < 10**9:
+        return f"{math.ceil(promise.ratio * 10) / 10:,.1f}"
+    return f"e^{epsilon_in_words(log_up([promise.ratio]))}"

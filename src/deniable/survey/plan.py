@@ -1,95 +1,261 @@
-"""What is asked and how each answer is randomized, with its exact privacy budget.
+"""What is asked of whom and how each answer is randomized, with its exact privacy budget.
+
+A plan is made of blocks: one question, or several that are randomized together. Or it has arms, each such a plan: every
+respondent is asked one of them, drawn publicly before any answer is looked at.
 
 A plan travels with everything made from it. Its JSON holds integers and text only where it carries meaning, and its
 fingerprint, the SHA-256 of that meaning, changes with any of it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from deniable import client
-from deniable.errors import PlanError, SchemaError
+from deniable.errors import PlanError, SchemaError, listed
 from deniable.files import replacing
-from deniable.survey.protocols import PROTOCOLS
-from deniable.survey.protocols.base import Protocol, bound
-from deniable.survey.protocols.best import best
+from deniable.survey import expectations, plan_json
+from deniable.survey.aim import Aim, aim_from_json
+from deniable.survey.arms import (
+    AskedArm,
+    Common,
+    arm_blocks,
+    arm_name,
+    asked_arms,
+    check_all_asked,
+    check_all_used,
+    check_arguments,
+    different_names,
+    public_names,
+    whole_shares,
+)
+from deniable.survey.blocks import Block, Names, check_told_apart, grouped
+from deniable.survey.budget import assigned_blocks, given_protocols
+from deniable.survey.protocols.base import Protocol
 from deniable.survey.protocols.grid import Epsilon, positive
-from deniable.survey.schema import Feature, Schema, feature_from_json
+from deniable.survey.schema import Feature, Schema
+
+# SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
+SAME_ASKED = Fraction(1, 10**9)
+# SAME_FOUND is that part where an arm's protocols were given: many combinations round an epsilon down by so much.
+SAME_FOUND = Fraction(1, 20)
 
 
-@dataclass(frozen=True, init=False, repr=False)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Plan:
-    """A schema with one protocol per feature.
+    """A schema with a protocol for each block of features; or several arms, each such a plan with a share.
 
     Parameters
     ----------
     schema
         What is asked.
     protocols
-        Your protocols, by the names of features. A name may be a group of flags: then each of its flags gets the
-        protocol. Features without one share what is left of the budget.
+        Your protocols, by the names of features, or of several that are randomized together: `("smoker", "age")`. A
+        name may be a group of flags: then each of its flags gets the protocol. What has none shares what is left of the
+        budget. With arms, a protocol holds in every arm that asks its block; public columns belong to every arm.
     epsilon
         The privacy budget of one whole report. What your protocols spend comes off it first; the rest is split evenly
-        over the questions, and each gets the protocol of least variance.
+        over the blocks, and each gets the protocol of least variance.
+    together
+        Lists of questions that are randomized together, as one answer over all combinations; the others stand alone.
+    arms
+        What each arm asks: a list of names is one block, a list of lists several, a `Plan` an arm as it is. Each
+        respondent is asked one arm, with all of epsilon. A mapping gives them shares, or names (see `survey.arms`).
+    unequal
+        Whether arms may ask for different epsilons. The plan's epsilon is the largest.
+    assigned
+        Whether whoever invites gives each respondent an arm, by its name, at random; else the device draws it.
 
     Examples
     --------
-    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"])])
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"]), dn.Flag("drinker")])
     >>> plan = dn.Plan(schema, epsilon=2.0)
-    >>> plan["age"].name, plan.epsilon <= 2.0
-    ('GRR', True)
-    >>> dn.Plan(schema, {"smoker": dn.RandomizedResponse(p=0.1, q=0.8), "age": dn.GRR(epsilon=1.0)})["smoker"].q
-    0.79998779296875
+    >>> plan["smoker"].name, plan.epsilon <= 2.0
+    ('randomized response', True)
+    >>> plan = dn.Plan(schema, epsilon=2.0, together=[["smoker", "age"]])
+    >>> [block.key for block in plan.blocks]
+    [('smoker', 'age'), 'drinker']
+    >>> plan = dn.Plan(schema, epsilon=2.0, arms=[["smoker", "age"], ["drinker"]])
+    >>> plan.shares, plan.arm_names
+    ((32768, 32768), ('smoker x age', 'drinker'))
     """
 
     schema: Schema
-    protocols: tuple[Protocol, ...]
+    blocks: tuple[Block, ...]  # of a plan with arms: all different ones
+    parts: tuple["Plan", ...]  # the arms, if there are any
+    shares: tuple[int, ...]
+    arm_names: tuple[str, ...]
+    assigned: bool
+    asked: Fraction | None  # the epsilon asked for, where one was; no part of what the plan means
+    aim: Aim | None  # what it was made for, where that is known; no part of what the plan means
 
     def __init__(
         self,
         schema: Schema,
-        protocols: Mapping[str, Protocol] | None = None,
+        protocols: Mapping[Any, Protocol] | None = None,
         *,
         epsilon: Epsilon | None = None,
+        together: Sequence[Sequence[str]] = (),
+        arms: Any = None,
+        unequal: bool = False,
+        assigned: bool = False,
     ) -> None:
-        if not isinstance(schema, Schema):
-            raise PlanError(f"a plan is made for a Schema; found {schema!r}")
-        if not isinstance(protocols, Mapping | None):
-            raise PlanError(f"protocols are a mapping from names; found {protocols!r}. For a budget, say epsilon=...")
-        given = _expand(schema, protocols or {})
-        unassigned = [fs for fs in schema.questions.values() if any(f.name not in given for f in fs)]
-        if unassigned:
-            given |= _split(unassigned, given, epsilon)
-        elif epsilon is not None:
-            raise PlanError("every feature has its protocol already; leave epsilon out")
-        self.__dict__.update(schema=schema, protocols=tuple(given[name] for name in schema.names))
+        check_arguments(schema, protocols, epsilon, together, arms)
+        if arms is None:
+            if unequal or assigned:
+                raise PlanError("unequal and assigned are about arms; found none")
+            given = given_protocols(schema, protocols or {})
+            blocks = assigned_blocks(schema, given, _together(schema, together), epsilon)
+            check_told_apart(blocks)
+            self._set(schema, blocks, asked=epsilon)
+            return
+        asked = asked_arms(arms)
+        plans = _arms(schema, protocols or {}, asked, epsilon)
+        if not unequal:
+            _check_equal(plans)
+        names = different_names([one.name for one in asked], [arm_name(plan.blocks) for plan in plans])
+        self._set_arms(schema, plans, whole_shares([one.part for one in asked]), names, assigned=assigned)
+
+    def _set_arms(
+        self, schema: Schema, plans: tuple["Plan", ...], shares: tuple[int, ...], names: Names, *, assigned: bool
+    ) -> None:
+        """Set all fields from the plans of the arms, checked together; of one arm, to a plan without arms."""
+        check_all_asked(schema, [plan.blocks for plan in plans])
+        blocks = tuple(dict.fromkeys(block for plan in plans for block in plan.blocks))
+        check_told_apart(blocks)
+        asked = {plan.asked for plan in plans}
+        epsilon = asked.pop() if len(asked) == 1 else None
+        if len(plans) > 1:
+            self._set(schema, blocks, plans, shares, names, assigned=assigned, asked=epsilon)
+        elif assigned:
+            raise PlanError("there is nothing to assign: the plan has one arm, which asks everybody the same")
+        else:
+            self._set(schema, blocks, asked=epsilon)
+
+    @classmethod
+    def _of_blocks(cls, schema: Schema, blocks: tuple[Block, ...], asked: Epsilon | None) -> "Plan":
+        """A plan without arms of these blocks, over their part of a schema."""
+        names = {name for block in blocks for name in block.names}
+        made = object.__new__(cls)
+        part = schema if len(names) == len(schema) else Schema(f for f in schema if f.name in names)
+        made._set(part, blocks, asked=asked)
+        return made
+
+    def _set(
+        self,
+        schema: Schema,
+        blocks: tuple[Block, ...],
+        parts: tuple["Plan", ...] = (),
+        shares: tuple[int, ...] = (client.SCALE,),
+        arm_names: tuple[str, ...] | None = None,
+        *,
+        assigned: bool = False,
+        asked: Epsilon | None,
+    ) -> None:
+        """Set all fields; without arms, the only one has a name that is the same in all plans."""
+        names = (client.EVERYBODY,) if arm_names is None else arm_names
+        self.__dict__.update(
+            schema=schema, blocks=blocks, parts=parts, shares=shares, arm_names=names, assigned=bool(assigned),
+            asked=None if asked is None else positive(asked), aim=None,
+        )  # fmt: skip
+
+    def for_aim(self, aim: Aim | None) -> "Plan":
+        """The same plan with what it is made for, which travels beside it."""
+        (made := copy(self)).__dict__["aim"] = aim
+        return made
+
+    @property
+    def want(self) -> tuple[Names, ...] | None:
+        """The tables that the plan was made for, if that is known."""
+        return None if self.aim is None else self.aim.want
+
+    @property
+    def n(self) -> int | None:
+        """How many respondents the plan was made for, if that is known."""
+        return None if self.aim is None else self.aim.n
+
+    @property
+    def arms(self) -> tuple["Plan", ...]:
+        """What each respondent may be asked, a plan each; a plan without arms is its own only one."""
+        return self.parts or (self,)
+
+    @property
+    def has_arms(self) -> bool:
+        """Whether respondents are put into arms."""
+        return bool(self.parts)
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """e^epsilon of the largest arm, exactly."""
+        if self.parts:
+            return max(arm.ratio for arm in self.parts)
+        return prod((block.ratio for block in self.blocks), start=Fraction(1))
 
     @cached_property
     def epsilon(self) -> float:
-        """What a respondent who answers everything spends: the exact sum, rounded up in its last digit."""
-        return client.log_up(protocol.ratio for protocol in self.protocols)
+        """What a respondent who answers everything asked spends, in the largest arm; rounded up in its last digit."""
+        if self.parts:
+            return max(self.parts, key=lambda arm: arm.ratio).epsilon
+        return client.log_up(block.ratio for block in self.blocks)
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of what this plan means, in hexadecimal."""
-        return client.fingerprint(self._meaning())
+        return client.fingerprint(plan_json.meaning(self))
 
     @cached_property
     def public(self) -> tuple[str, ...]:
         """The features that are shown as they are, about which nothing is promised."""
-        return tuple(feature.name for feature, protocol in self if not protocol.protects)
+        return tuple(sorted(public_names(self.blocks), key=self.schema.index))
+
+    @cached_property
+    def units(self) -> "Plan":
+        """The same plan with every block as one feature (`Block.unit`), which reports and counts are made of."""
+        if self.parts:
+            raise PlanError("a plan with arms has units in each of plan.arms")
+        if all(len(block.features) == 1 for block in self.blocks):
+            return self
+        alone = tuple(Block((block.unit,), block.protocol) for block in self.blocks)
+        return Plan._of_blocks(Schema(block.unit for block in self.blocks), alone, self.asked)
+
+    @property
+    def protocols(self) -> tuple[Protocol, ...]:
+        """The protocols of the blocks, in order."""
+        return tuple(block.protocol for block in self.blocks)
+
+    @cached_property
+    def _alone(self) -> dict[str, Protocol]:
+        return {} if self.parts else {b.names[0]: b.protocol for b in self.blocks if len(b.features) == 1}
 
     def __getitem__(self, name: str) -> Protocol:
-        return self.protocols[self.schema.index(name)]
+        if name in self._alone:  # of what everybody is asked, each by itself
+            return self._alone[name]
+        self.schema.index(name)
+        holding = [block for block in self.blocks if name in block.names]
+        arms = [own for own, arm in zip(self.arm_names, self.arms, strict=True) if name in arm.schema]
+        if len(holding) == 1 and len(holding[0].features) == 1 and (len(arms) == 1 or not holding[0].protocol.protects):
+            return holding[0].protocol
+        blocks, where = listed(block.name for block in holding), f" in the arms {listed(arms)}" if len(arms) > 1 else ""
+        raise PlanError(f"{name!r} has no protocol of its own: it is asked as {blocks}{where}; see plan.blocks")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two plans mean the same, which is what their fingerprints say; theirs are made once."""
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
     def __iter__(self) -> Iterator[tuple[Feature, Protocol]]:
-        """Feature and protocol, in order."""
-        return iter(zip(self.schema, self.protocols, strict=True))
+        """Each block as one feature, and its protocol, in order."""
+        return ((block.unit, block.protocol) for block in self.blocks)
 
     def __contains__(self, name: object) -> bool:
         return name in self.schema
@@ -100,18 +266,15 @@ class Plan:
         return describe(self)
 
     def __repr__(self) -> str:
-        return f"<Plan of {len(self.schema)} features, epsilon {self.epsilon:.6g}, {self.fingerprint[:12]}>"
-
-    def _meaning(self) -> dict[str, Any]:
-        features = [
-            feature.to_json() | {"protocol": {"name": protocol.name, **protocol.integers}} for feature, protocol in self
-        ]
-        return {"version": client.VERSION, "features": features}
+        arms = f" in {len(self.parts):,} arms" if self.parts else ""
+        protected = len(self.public) < len(self.schema)
+        promised = f"epsilon {self.epsilon:.6g}" if protected else "none of them protected"
+        return f"<Plan of {len(self.schema)} features{arms}, {promised}, {self.fingerprint[:12]}>"
 
     def to_json(self) -> str:
         """The plan as JSON text: what a device needs, and what `save` writes."""
-        document = self._meaning() | {"epsilon": self.epsilon, "fingerprint": self.fingerprint}
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        beside = {"epsilon": self.epsilon, "fingerprint": self.fingerprint} | (self.aim.to_json() if self.aim else {})
+        return plan_json.text(plan_json.meaning(self) | beside)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Plan":
@@ -133,20 +296,28 @@ class Plan:
         >>> dn.Plan.from_json(plan.to_json()) == plan
         True
         """
-        document = client.read(text)
-        tables = [dict(table) for table in document["features"]]
-        protocols = [table.pop("protocol") for table in tables]
+        checked = client.read(text)
         try:
-            schema = Schema(feature_from_json(table) for table in tables)
+            document = json.loads(text)
+            read = plan_json.parsed(document)
         except SchemaError as error:
             raise PlanError(f"the plan's schema cannot be used: {error}") from None
-        given = {
-            feature.name: PROTOCOLS[table["name"]].from_integers(
-                {key: table[key] for key in table if key != "name"}, feature
+        plans = tuple(cls._of_blocks(read.schema, arm.blocks, None) for arm in read.arms)
+        shares, names = tuple(arm.share for arm in read.arms), tuple(arm.name for arm in read.arms)
+        plan = object.__new__(cls)
+        plan._set_arms(read.schema, plans, shares, names, assigned=read.assigned)
+        if plan.fingerprint != checked.fingerprint:
+            raise PlanError(
+                "the plan is written in another way than this library writes it: questions of a block and blocks of an "
+                f"arm in the order of the features, one arm by the name {client.EVERYBODY!r}, and version 1 if there "
+                "are neither blocks of several questions nor arms; get it again from whoever made it"
             )
-            for feature, table in zip(schema, protocols, strict=True)
-        }
-        return cls(schema, given)
+        return plan.for_aim(aim_from_json(document, plan.schema))
+
+    # What the plan will tell, before anybody was asked.
+    expect, needed, power = expectations.expect, expectations.needed, expectations.power
+    detectable, plot = expectations.detectable, expectations.plot
+    without, costs = expectations.without, expectations.costs
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file, whole or not at all."""
@@ -165,36 +336,58 @@ class Plan:
             raise PlanError(f"{path}: {error}{survey}") from None
 
 
-def _expand(schema: Schema, protocols: Mapping[str, Protocol]) -> dict[str, Protocol]:
-    """Bound protocols by feature name, groups of flags taken apart."""
-    given: dict[str, Protocol] = {}
-    for name, protocol in protocols.items():
-        for feature in schema.questions.get(name) or (schema[name],):
-            if feature.name in given:
-                raise PlanError(f"{feature.name!r} is given two protocols, by its own name and by its question's")
-            given[feature.name] = bound(protocol, feature)
-    return given
+def _together(schema: Schema, together: Sequence[Sequence[str]]) -> list[Names]:
+    """The blocks of `together`, by the names of their features."""
+    try:
+        return [grouped(schema, names) for names in together]
+    except (PlanError, SchemaError) as error:
+        raise type(error)(f"together: {error}") from None
 
 
-def _split(
-    questions: list[tuple[Feature, ...]], given: Mapping[str, Protocol], epsilon: Epsilon | None
-) -> dict[str, Protocol]:
-    """The best protocols for the features without one: each question an equal share of what is left, then each flag."""
-    names = [feature.name for features in questions for feature in features if feature.name not in given]
-    if epsilon is None:
+def _arms(
+    schema: Schema, protocols: Mapping[Any, Any], asked: Sequence[AskedArm], epsilon: Epsilon | None
+) -> tuple[Plan, ...]:
+    """The plan of each arm, over the features that it asks and all public ones."""
+    common = Common.of(schema, protocols, epsilon)
+    plans, budget_used = [], False
+    for place, one in enumerate(asked, start=1):
+        try:
+            if isinstance(one.spec, Plan):
+                _check_arm(schema, one.spec)
+                plans.append(one.spec)
+            else:
+                blocks = arm_blocks(common, one.spec)
+                spends = common.spends(blocks)
+                plans.append(Plan._of_blocks(schema, blocks, epsilon if spends else None))
+                budget_used |= spends
+        except (PlanError, SchemaError) as error:
+            raise type(error)(f"arm {place if one.name is None else repr(one.name)}: {error}") from None
+    check_all_used(common, [plan.blocks for plan in plans], budget_used=budget_used)
+    return tuple(plans)
+
+
+def _check_arm(schema: Schema, plan: Plan) -> None:
+    """Refuse a plan as an arm unless it has no arms of its own, and asks what the schema has, in its order."""
+    if plan.parts:
+        raise PlanError(f"an arm is a plan without arms of its own; found {plan!r}")
+    for feature in plan.schema:
+        if feature != schema[feature.name]:
+            raise PlanError(f"its {feature.name!r} is not that of the schema; make both of the same features")
+    if list(plan.schema.names) != sorted(plan.schema.names, key=schema.index):
+        raise PlanError(f"it asks in another order than the schema; found {listed(plan.schema.names)}")
+
+
+def _check_equal(plans: Sequence[Plan]) -> None:
+    """Refuse arms that ask for different epsilons.
+
+    What was asked for counts, not what the integers over 65 536 reached, but where only that is known.
+    """
+    asked = [plan.asked for plan in plans if plan.asked is not None]
+    found = [Fraction(plan.epsilon) for plan in plans if plan.asked is None]
+    kinds = ((asked, SAME_ASKED), (asked + found, SAME_FOUND))
+    if any(min(of) < (1 - part) * max(of) for of, part in kinds if of):
+        low, high = float(min(asked + found)), float(max(asked + found))
         raise PlanError(
-            f"no protocol for {', '.join(map(repr, names))}; name one for each, or give a total: epsilon, or --epsilon"
+            f"the arms ask for different epsilons, from {low:.9g} to {high:.9g}: some people would be protected "
+            "less than others. If that is meant, say unequal=True"
         )
-    left = positive(epsilon) - Fraction(client.log_up(p.ratio for p in given.values()))
-    if left <= 0:
-        raise PlanError(f"the protocols given spend all of epsilon {epsilon}; nothing is left for {', '.join(names)}")
-    share = left / len(questions)
-    chosen: dict[str, Protocol] = {}
-    for features in questions:
-        without = [feature for feature in features if feature.name not in given]
-        for feature in without:
-            try:
-                chosen[feature.name] = best(feature, share / len(without))
-            except PlanError as error:
-                raise PlanError(f"feature {feature.name!r}: {error}") from None
-    return chosen

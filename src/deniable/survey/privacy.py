@@ -5,12 +5,13 @@ b in any answer, or in any set of answers, becomes after the report is seen
 
     at most   b r / (b r + 1 - b)        at least   b / (b + (1 - b) r)
 
-For one question r is its own ratio, if the other answers say nothing about it; for the whole report it is the product
-of all, and holds whatever the protected answers have to do with each other. What answers that are not protected say is
-known beforehand, by whoever can see them. All in exact fractions, rounded to the worse side.
+For one question r is the ratio of the block it is asked in. It holds if all other answers are known; and if they are
+not, as long as those of other blocks say nothing about it. For the whole report r is the product over all blocks, and
+holds whatever the protected answers have to do with each other. With arms it is that of the worst one: which arm a
+person is asked says nothing about them. What answers that are not protected say is known beforehand, by whoever can see
+them. All in exact fractions, rounded to the worse side.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
@@ -69,21 +70,33 @@ class Promise:
 
 
 def of_question(plan: Plan, name: str) -> Promise | None:
-    """The promise about one question, a feature or a group of flags, by its own answers alone; None if it is public."""
-    features = plan.schema.questions.get(name) or (plan.schema[name],)
-    protocols = [plan[feature.name] for feature in features]
-    return _of(p.ratio for p in protocols) if all(p.protects for p in protocols) else None
+    """The promise about one question, a feature or a group of flags, by its own blocks alone.
+
+    None if it is public, be it in part: a group with one flag that is shown has no promise as a whole.
+    """
+    names = {feature.name for feature in plan.schema.questions.get(name) or (plan.schema[name],)}
+    return _of_blocks(plan, names) if names.isdisjoint(plan.public) else None
 
 
 def of_weakest_question(plan: Plan) -> Promise | None:
-    """The promise about the question that is protected least; None if all questions are public."""
-    promises = [promise for name in plan.schema.questions if (promise := of_question(plan, name))]
+    """The promise about the question that is protected least, public columns left out; None if all are public."""
+    questions = [{f.name for f in features}.difference(plan.public) for features in plan.schema.questions.values()]
+    promises = [_of_blocks(plan, names) for names in questions if names]
     return max(promises, key=lambda promise: promise.ratio, default=None)
+
+
+def _of_blocks(plan: Plan, names: set[str]) -> Promise:
+    """The promise of the blocks that ask any of these features, in the arm where they give most away."""
+    ratios = (
+        prod((block.ratio for block in arm.blocks if not names.isdisjoint(block.names)), start=Fraction(1))
+        for arm in plan.arms
+    )
+    return Promise(max(ratios))
 
 
 def of_report(plan: Plan) -> Promise:
     """The promise about all protected answers together, by the whole report."""
-    return _of(protocol.ratio for protocol in plan.protocols)
+    return Promise(plan.ratio)
 
 
 def in_one_sentence(plan: Plan) -> str:
@@ -96,8 +109,11 @@ def in_one_sentence(plan: Plan) -> str:
         seen = f"{whole.up_to(BELIEF)} by seeing your report"
     public = plan.public
     beyond = f" (beyond what {', '.join(public)} tells, which is not protected)" if public else ""
+    which = (
+        "Chance picked which questions you are asked, and may" if plan.has_arms and not plan.assigned else "Chance may"
+    )
     return (
-        "Chance may have changed your answers before anybody saw them: somebody who suspects one of them with a chance "
+        f"{which} have changed your answers before anybody saw them: somebody who suspects one of them with a chance "
         f"of 1 in 10 can get {seen}{beyond}, {_conclusion(one, whole)}."
     )
 
@@ -111,7 +127,3 @@ def _conclusion(one: Promise, whole: Promise) -> str:
     if one.most(BELIEF) <= MUCH:
         return "so one answer alone proves little, but a whole report is protected little"
     return "which protects little"
-
-
-def _of(ratios: Iterable[Fraction]) -> Promise:
-    return Promise(prod(ratios, start=Fraction(1)))

@@ -36,9 +36,9 @@ class Flag:
     question: str | None = None
 
     def __post_init__(self) -> None:
-        _check_text(self.name, "a flag's name")
+        check_text(self.name, "a flag's name")
         if self.question is not None:
-            _check_text(self.question, "a question's name")
+            check_text(self.question, "a question's name")
         if self.question is not None and not self.name.startswith(f"{self.question}{SEPARATOR}"):
             raise SchemaError(f"flag {self.name!r} is not named '{self.question}{SEPARATOR}...' as its question asks")
 
@@ -77,7 +77,7 @@ class Choice:
     edges: tuple[float, ...] = ()
 
     def __init__(self, name: str, values: Iterable[str], edges: Iterable[float] = ()) -> None:
-        _check_text(name, "a choice's name")
+        check_text(name, "a choice's name")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", _check_values(name, values, least=2))
         object.__setattr__(self, "edges", _check_edges(name, edges) if edges != () else ())
@@ -96,7 +96,7 @@ class Choice:
         >>> dn.Choice.bins("income", [0, 20_000, float("inf")]).values
         ('0 to under 20000', '20000 and over')
         """
-        _check_text(name, "a choice's name")
+        check_text(name, "a choice's name")
         edges = _check_edges(name, edges)
         return cls(name, _range_labels(edges), edges)
 
@@ -135,7 +135,7 @@ class Flags:
     values: tuple[str, ...]
 
     def __init__(self, name: str, values: Iterable[str]) -> None:
-        _check_text(name, "the name of a group of flags")
+        check_text(name, "the name of a group of flags")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", _check_values(name, values, least=1))
 
@@ -298,7 +298,8 @@ def _question(feature: Feature) -> str | None:
     return feature.question if isinstance(feature, Flag) else None
 
 
-def _check_text(text: Any, what: str) -> None:
+def check_text(text: Any, what: str) -> None:
+    """Refuse what is not text, is empty, or holds control characters: it could not be a name or an answer."""
     if not isinstance(text, str):
         raise SchemaError(f"{what} must be text; found {text!r} ({type(text).__name__})")
     if not text.strip():
@@ -312,7 +313,7 @@ def _check_values(name: str, values: Iterable[str], *, least: int) -> tuple[str,
         raise SchemaError(f"{name!r}: values must be a list of texts; found {values!r}")
     values = tuple(values)
     for value in values:
-        _check_text(value, f"a value of {name!r}")
+        check_text(value, f"a value of {name!r}")
     if twice := _repeated(values):
         raise SchemaError(f"{name!r}: values must differ; found twice: {', '.join(map(repr, twice))}")
     if not least <= len(values) <= MAX_VALUES:

@@ -74,6 +74,13 @@ class Dependence:
         true = tuple(q * together(size - 1, j) for j in ORDERS)
         return cls(tuple(true[j] + (1 - q) * together(size, j) for j in ORDERS), true)
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.false, self.true))
+
+    def __hash__(self) -> int:
+        return self._hash  # fractions take long to hash, and axes are looked up by what they are
+
     @property
     def p(self) -> Fraction:
         """P(a false value is marked)."""

@@ -51,13 +51,13 @@ def check_epsilon(epsilon: Any) -> Epsilon:
     return exact if isinstance(epsilon, Fraction) else float(exact)
 
 
-def positive(epsilon: Any) -> Fraction:
-    """Return a positive, finite number as an exact fraction; anything else is refused as an epsilon."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real) or not 0 < epsilon < math.inf:  # type: ignore[operator]
-        raise PlanError(f"epsilon must be a positive number; found {epsilon!r}")
-    if isinstance(epsilon, Rational):
-        return Fraction(int(epsilon.numerator), int(epsilon.denominator))  # numpy's integers would wrap around
-    return Fraction(float(epsilon))
+def positive(number: Any, what: str = "epsilon") -> Fraction:
+    """Return a positive, finite number as an exact fraction; anything else is refused by the name of what it is."""
+    if isinstance(number, bool) or not isinstance(number, Real) or not 0 < number < math.inf:  # type: ignore[operator]
+        raise PlanError(f"{what} must be a positive number; found {number!r}")
+    if isinstance(number, Rational):
+        return Fraction(int(number.numerator), int(number.denominator))  # numpy's integers would wrap around
+    return Fraction(float(number))
 
 
 def exp_down(epsilon: Epsilon) -> Fraction:

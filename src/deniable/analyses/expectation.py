@@ -1,0 +1,270 @@
+"""What a plan will tell before anybody was asked: standard errors, half-widths, power and sample sizes, in closed form.
+
+The estimate of a survey of n respondents is supposed to find a guess of the truth without error; its covariance at that
+table is what the survey's will be. Everything about the population scales as 1 / n.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.analyses.answer_chances import answer_chance
+from deniable.analyses.regression import Moments, Regression, regression
+from deniable.client import SCALE
+from deniable.counts.checks import check_asked
+from deniable.errors import PlanError, abbreviated
+from deniable.estimates.answers_as_weights import all_answers
+from deniable.estimates.designs.arm_kinds import ArmKind
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.least_squares import evidence
+from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.estimate import Estimate
+from deniable.inference.about_whom import Subject
+from deniable.inference.one_feature import Array
+from deniable.inference.results import Answer, Association, JointAnswer
+from deniable.inference.tensors import along
+from deniable.simulate import Truth
+from deniable.survey.plan import Plan
+from deniable.survey.schema import Feature, Flag
+
+# A half-width of 95 % is so many standard errors.
+TWO_SIDED = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """What a survey will tell of a table: an estimate that finds the guess, with the standard errors it will have.
+
+    Every result of an `Estimate` is here as it is expected, and `estimate` is that estimate itself.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")])
+    >>> plan = dn.Plan(schema, epsilon=2.0, together=[["smoker", "drinker"]])
+    >>> expected = plan.expect("smoker", "drinker", n=10_000, guess={"smoker": 0.2})
+    >>> expected
+    <Expectation of smoker x drinker, 10,000 respondents: half-width 1.35 points, widest 1.51, about the population>
+    >>> expected.correlation("smoker", "drinker").stderr < 0.05
+    True
+    """
+
+    estimate: Estimate
+    plan: Plan
+    guess: Any = None
+
+    @property
+    def n(self) -> int:
+        """How many respondents there are in all."""
+        return self.estimate.n
+
+    @cached_property
+    def _cells(self) -> Array:
+        """The standard error of each cell's share."""
+        rows = all_answers(self.estimate.features)
+        (group,) = self.estimate.groups
+        return np.sqrt(np.maximum(group.cumulants(rows, self.estimate.subject).variance, 0)) / self.n
+
+    @property
+    def stderr(self) -> float:
+        """The standard error of a cell's share, root mean square over the cells."""
+        return float(np.sqrt((self._cells**2).mean()))
+
+    @property
+    def half_width(self) -> float:
+        """The half-width of the 95 % interval of a cell's share, root mean square over the cells."""
+        return TWO_SIDED * self.stderr
+
+    @property
+    def worst_half_width(self) -> float:
+        """The half-width of the widest cell."""
+        return TWO_SIDED * float(self._cells.max())
+
+    def about(self, subject: str) -> "Expectation":
+        """The same about the respondents, or about the population that they are drawn from."""
+        return replace(self, estimate=self.estimate.about(subject))
+
+    def cell(self, answers: Mapping[str, str | bool] | None = None, /, **more: str | bool) -> Answer:
+        """The share of respondents with some answers, of one feature or of several, as it is expected."""
+        return self.estimate.cell(answers, **more)
+
+    def table(self, *, level: float = 0.95) -> "pa.Table":
+        """All shares of the table with their intervals, as they are expected: nan where there are not enough reports.
+
+        Whether there will be enough is a chance, which `answered` gives; here it is said of the guess itself.
+        """
+        return self.estimate.table(level=level)
+
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+        """Conditional shares of a feature's answers among those with each answer to others, as they are expected."""
+        return self.estimate.conditional(what, given=given, level=level)
+
+    def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
+        """The difference of two conditional shares, as it is expected."""
+        return self.estimate.difference(what, between=between)
+
+    def ratio(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
+        """The ratio of two conditional shares (relative risk), as it is expected."""
+        return self.estimate.ratio(what, between=between)
+
+    def odds_ratio(self, first: Any, second: Any) -> JointAnswer:
+        """The odds ratio of two indicators, as it is expected."""
+        return self.estimate.odds_ratio(first, second)
+
+    def correlation(self, first: Any, second: Any) -> JointAnswer:
+        """The correlation of two indicators, as it is expected."""
+        return self.estimate.correlation(first, second)
+
+    def association(self, first: str | None = None, second: str | None = None) -> Association:
+        """Cramer's V and mutual information of two features, as they are expected; of a table of two, of these."""
+        pair = self.estimate.names if first is None and second is None else (first, second)
+        if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise PlanError(f"an association is of two features; name two of {', '.join(self.estimate.names)}")
+        return self.estimate.association(*(str(name) for name in pair))
+
+    def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
+        """Linear regression of an outcome on other features, as it is expected.
+
+        Parameters
+        ----------
+        outcome
+            A flag's name, or a choice's answer such as `("age", "65+")`.
+        on
+            The features to regress on: any of the plan's, also such as this table does not have.
+
+        Returns
+        -------
+        Regression
+            The coefficients at the guess, with the standard errors that they will have.
+        """
+        return regression(_ExpectedMoments(self, outcome, on), outcome)
+
+    def answered(self, answers: Mapping[str, str | bool] | None = None, /, **more: str | bool) -> float:
+        """The probability that there will be enough reports for all cells of the table, or for some answers.
+
+        Parameters
+        ----------
+        answers, **more
+            An answer to each of some features, as `cell` takes them; without any, all cells of the table at once.
+
+        Returns
+        -------
+        float
+            The share of simulated surveys of this size, with the guess as their truth, in which the rule that says "not
+            enough reports" gives an interval. The same question has the same answer each time.
+        """
+        (group,) = self.estimate.groups
+        assert isinstance(group, ArmsGroup)
+        return answer_chance(self.plan, self.estimate, group.seen, {**(answers or {}), **more})
+
+    def __repr__(self) -> str:
+        what = " x ".join(self.estimate.names)
+        return (
+            f"<Expectation of {what}, {self.n:,} respondents: half-width {100 * self.half_width:.2f} points, "
+            f"widest {100 * self.worst_half_width:.2f}, about the {self.estimate.subject}>"
+        )
+
+
+class _ExpectedMoments(Moments):
+    """Second moments of a survey that was not made, at a guess of the truth."""
+
+    def __init__(self, of: Expectation, outcome: Any, on: Any) -> None:
+        super().__init__(of.plan, of.n, of.estimate.subject, outcome, on)
+        self.guess = of.guess
+
+    def table_estimate(self, names: Sequence[str]) -> Estimate:
+        return expectation(self.plan, names, n=self.n, guess=self.guess).estimate
+
+    def kinds(self) -> list[ArmKind]:
+        return [
+            kind.scaled(kind.n, self.table([self.names[place] for place in kind.places]))
+            for kind in _kinds(self.plan, self.names, self.n)
+        ]
+
+    def table(self, names: Sequence[str]) -> Array:
+        return guessed([self.plan.schema[name] for name in names], self.guess)
+
+
+def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess: Any = None) -> Expectation:
+    """What a survey of n respondents by this plan will tell of the table of these features."""
+    check_asked(plan, names)
+    people = plan.n if n is None else n
+    if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 1:
+        raise PlanError(f"how many respondents there will be, n, is a whole number above 0; found {people!r}")
+    features = tuple(plan.schema[name] for name in names)
+    if isinstance(guess, Mapping):
+        for name in guess:
+            plan.schema.index(name)
+    table = guessed(features, guess)
+    seen = evidence([len(feature.columns) for feature in features], _kinds(plan, names, int(people)))
+    scaled = tuple(kind.scaled(kind.n, X @ table) for kind, X in zip(seen.kinds, seen.sums, strict=True))
+    group = ArmsGroup(int(people), replace(seen, kinds=scaled), tuple(range(len(names))), waves=False)
+    return Expectation(Estimate(features, (group,), "consistent", Subject.POPULATION), plan, guess)
+
+
+def _kinds(plan: Plan, names: Sequence[str], n: int) -> list[ArmKind]:
+    """The kinds of arms of a survey that was not made, with sizes by their shares."""
+    shares: dict[tuple[object, ...], int] = {}
+    found: dict[tuple[object, ...], ArmKind] = {}
+    for arm, share in zip(plan.arms, plan.shares, strict=True):
+        if blocks := block_parts(arm, names, centred=True):
+            places = tuple(sorted(place for block in blocks for place in block.part.places))
+            axes = tuple(block.axis for block in blocks)
+            levels = tuple(arm.schema[names[place]].levels for place in places)
+            own = tuple(block.part.places for block in blocks)
+            key = (own, axes)
+            shares[key] = shares.get(key, 0) + share
+            none = np.zeros([1 + axis.columns for axis in axes], np.int64)
+            found[key] = ArmKind(1, places, levels, own, axes, none)
+    return [
+        kind.scaled(max(1, round(n * shares[key] / SCALE)), np.full(kind.cells, 1 / kind.cells))
+        for key, kind in found.items()
+    ]
+
+
+def guessed(features: Sequence[Feature], guess: Any) -> Array:
+    """The table of these features that a guess of the truth means, in C order; the uniform one without a guess."""
+    if isinstance(guess, Truth):
+        return _margin(guess.schema.features, guess.shares, features)
+    if isinstance(guess, Estimate):
+        cells = along(guess.mean, all_answers(guess.features)) / guess.n
+        return _margin(guess.features, np.maximum(cells, 0) / np.maximum(cells, 0).sum(), features)
+    if not isinstance(guess, Mapping | None):
+        raise PlanError(f"a guess is shares of answers, a simulate.truth or an estimate; found {abbreviated(guess)}")
+    margins = [_shares(feature, (guess or {}).get(feature.name)) for feature in features]
+    return np.asarray(reduce(np.multiply.outer, margins), np.float64).reshape(-1)
+
+
+def _shares(feature: Feature, given: Any) -> Array:
+    """The shares of one feature's answers."""
+    if given is None:
+        return np.full(feature.levels, 1 / feature.levels)
+    if isinstance(given, Mapping):
+        if unknown := [answer for answer in given if answer not in feature.answers]:
+            known = abbreviated(list(feature.answers))
+            raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {unknown[0]!r}")
+        given = [given.get(answer, 0.0) for answer in feature.answers]
+    elif isinstance(feature, Flag) and isinstance(given, int | float | np.number):
+        given = [1 - given, given]
+    try:
+        shares = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {given!r}") from None
+    if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise PlanError(f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {given!r}")
+    return shares
+
+
+def _margin(of: Sequence[Feature], table: Array, features: Sequence[Feature]) -> Array:
+    """A table of more features summed to these, in their order."""
+    names, wanted = [feature.name for feature in of], [feature.name for feature in features]
+    if missing := [name for name in wanted if name not in names]:
+        raise PlanError(f"the guess says nothing of {missing[0]!r}")
+    if other := [feature for feature in features if of[names.index(feature.name)].answers != feature.answers]:
+        raise PlanError(f"the guess has other answers of {other[0].name!r} than the plan; make both of one schema")
+    others = tuple(place for place, name in enumerate(names) if name not in wanted)
+    kept = [name for name in names if name in wanted]
+    return np.asarray(table.sum(axis=others).transpose([kept.index(name) for name in wanted])).reshape(-1)

@@ -1,0 +1,287 @@
+"""Who is asked what: what is wanted, or blocks and arms, as a survey file and the options of `deniable plan` say them.
+
+    want = [["smoker", "age"], "region"]    --want smoker,age             tables that the best design is looked for
+    together = [["smoker", "age"]]          --together smoker,age         questions that are randomized together
+    public = ["region"]                     --public region               shown as it is, not protected
+    [[arms]]                                --arm "smoker,age+income"     what some of the respondents are asked:
+    ask = [["smoker", "age"], ["income"]]                                 blocks, each a list of questions
+    name = "panel"                          --every 3                     an arm for every three questions
+    share = 0.5
+    assigned = true, unequal = true                                       as `Plan` has them
+
+In a TOML file the single lines stand above the first `[[features]]`.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.options import names_of
+from deniable.client import SCALE
+from deniable.errors import PlanError, abbreviated
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deniable.survey.plan import Plan
+    from deniable.survey.schema import Schema
+
+# What a survey file may say beside its features.
+KEYS = ("want", "arms", "together", "public", "assigned", "unequal")
+# What one of its arms may say.
+ARM_KEYS = ("ask", "name", "share")
+# How much alike two keys are, from 0 to 1, if one is taken for the other misspelt.
+LIKE = 0.75
+# A "+" with an even number of quotes behind it, so not inside a quoted name.
+BETWEEN_BLOCKS = re.compile(r'\+(?=(?:[^"]*"[^"]*")*[^"]*$)')
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the best design is looked for: options of `dn.design`, None where nothing is said."""
+
+    want: tuple[Any, ...] = ()
+    order: int | None = None
+    people: int | None = None
+    half_width: float | None = None
+    goal: str | None = None
+    most: int | None = None
+
+    def plan(self, schema: "Schema", epsilon: float | None, public: Sequence[str]) -> "Plan":
+        """The best design."""
+        from deniable.survey.design import design
+
+        self._check(epsilon)
+        goal = self.goal or ("mean" if self.half_width is None else "worst")  # the least that does for all tables
+        one = schema.names if len(schema) == 1 and self.order is None else None
+        return design(
+            schema, epsilon=epsilon, want=self.want or one, order=self.order or 2, n=self.people,
+            half_width=self.half_width, goal=goal, most=self.most, public=public,
+        )  # fmt: skip
+
+    def _check(self, epsilon: float | None) -> None:
+        """Refuse too many or too few of the three numbers of which the third is found."""
+        if self.want and self.order is not None:
+            raise PlanError("--order wants every table of so many features; leave it out, or what is wanted by name")
+        if self.order is not None and self.order < 1:
+            raise PlanError(f"--order takes how many features each wanted table has; found {self.order}")
+        if epsilon is None and (self.people is None or self.half_width is None):
+            raise PlanError("give --epsilon; or, for the least one, both --people and --half-width")
+        if epsilon is not None and self.people is not None and self.half_width is not None:
+            raise PlanError("of --epsilon, --people and --half-width give two, and the third is found")
+
+    @property
+    def said(self) -> list[str]:
+        """The options that were given."""
+        named = {"--order": self.order, "--people": self.people, "--half-width": self.half_width, "--goal": self.goal}
+        return [name for name, given in (named | {"--most": self.most}).items() if given is not None]
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is asked together, of whom, and what is public; without any of it the best design is looked for."""
+
+    together: tuple[Sequence[str], ...] = ()
+    arms: Any = None  # as `Plan` takes them
+    every: int | None = None
+    public: tuple[str, ...] = ()
+    assigned: bool = False
+    unequal: bool = False
+    split: bool = False
+    wish: Wish = Wish()
+
+    @property
+    def said(self) -> list[str]:
+        """What says who is asked what."""
+        named = {
+            "--split": self.split, "arms": self.arms is not None or self.every is not None,
+            "together": self.together, "assigned": self.assigned, "unequal": self.unequal,
+        }  # fmt: skip
+        return [name for name, given in named.items() if given]
+
+    def plan(self, schema: "Schema", epsilon: float | None) -> "Plan":
+        """The plan of this design, or the best one; of one question there is nothing to look for."""
+        nothing_to_find = not self.wish.want and not self.wish.said and _is_one_question(schema, self.public)
+        if not self.said and not nothing_to_find:
+            return self.wish.plan(schema, epsilon, self.public)
+        from deniable.survey.plan import Plan
+        from deniable.survey.protocols import Public
+
+        arms = self.arms if self.every is None else every_set(schema, self.every, self.public)
+        return Plan(
+            schema, {name: Public() for name in self.public}, epsilon=epsilon, together=self.together, arms=arms,
+            unequal=self.unequal, assigned=self.assigned,
+        )  # fmt: skip
+
+
+def design_of(arguments: "argparse.Namespace") -> Design:
+    """The design that a survey file and options describe together; arms are said in one place only."""
+    of_file = _of_file(arguments.survey)
+    together = tuple(names_of(text, "--together") for text in arguments.together)
+    arms = [_blocks_of(text) for text in arguments.arm] or None
+    split = arguments.split or None
+    places = {
+        "--split": split, "--arm": arms, "--every": arguments.every, f"the arms in {arguments.survey}": of_file.arms
+    }  # fmt: skip
+    if len(said := [place for place, given in places.items() if given is not None]) > 1:
+        raise PlanError(f"arms are said in one place; found {' and '.join(said)}")
+    made = Design(
+        (*of_file.together, *together), of_file.arms or arms, arguments.every, (*of_file.public, *arguments.public),
+        of_file.assigned, of_file.unequal, arguments.split, _wish(arguments, () if split else of_file.wish.want),
+    )  # fmt: skip
+    _check_one_of_two(made)
+    return made
+
+
+def _wish(arguments: "argparse.Namespace", of_file: tuple[Any, ...]) -> Wish:
+    """What is wanted, by the file and by options; a name by itself is a table of one question."""
+    named = [names_of(text, "--want") for text in arguments.want]
+    want = (*of_file, *(names[0] if len(names) == 1 else names for names in named))
+    return Wish(want, arguments.order, arguments.people, arguments.half_width, arguments.goal, arguments.most)
+
+
+def _check_one_of_two(design: Design) -> None:
+    """Refuse to look for the best design where it is said already who is asked what."""
+    wanted = [*(["want"] if design.wish.want else []), *design.wish.said]
+    if design.said and wanted:
+        raise PlanError(
+            f"who is asked what is said already ({', '.join(design.said)}), so that there is no design to look for "
+            f"({', '.join(wanted)}); leave one of them out"
+        )
+
+
+def _is_one_question(schema: "Schema", public: Sequence[str]) -> bool:
+    """Whether at most one feature is protected."""
+    shown = {feature.name for name in public for feature in schema.questions.get(name) or (schema[name],)}
+    return len(schema) - len(shown) <= 1
+
+
+def _blocks_of(text: str) -> list[list[str]]:
+    """The blocks of an arm as `--arm` has them, with "+" between them."""
+    return [names_of(block, "--arm") for block in BETWEEN_BLOCKS.split(text)]
+
+
+def every_set(schema: "Schema", size: int, public: Sequence[str] = ()) -> list[list[str]]:
+    """An arm for every set of so many questions that are not public; a group of flags is one question."""
+    shown = {*public}
+    questions = [
+        name
+        for name, features in schema.questions.items()
+        if name not in shown and not {f.name for f in features} <= shown
+    ]
+    if not 1 <= size <= len(questions):
+        raise PlanError(f"--every takes how many of the {len(questions)} questions an arm asks; found {size}")
+    if (arms := comb(len(questions), size)) > SCALE:
+        raise PlanError(
+            f"--every {size} of {len(questions)} questions are {arms:,} arms, and a plan has at most {SCALE:,}; ask "
+            "fewer together, or name the arms that you want: --arm"
+        )
+    return [list(names) for names in combinations(questions, size)]
+
+
+def _of_file(path: str) -> Design:
+    """What a survey file says beside its features."""
+    document = _document(path)
+    try:
+        _check_keys(document)
+        return Design(
+            tuple(_lists(document, "together")), _arms(document), None, tuple(_names(document, "public")),
+            _flag(document, "assigned"), _flag(document, "unequal"), wish=Wish(tuple(_wanted(document))),
+        )  # fmt: skip
+    except PlanError as error:
+        raise PlanError(f"{path}: {error}") from None
+
+
+def _document(path: str) -> Mapping[str, Any]:
+    """The content of a survey file; nothing if it cannot be read, which `Schema.load` says more about."""
+    read = tomllib.loads if Path(path).suffix == ".toml" else json.loads
+    try:
+        document = read(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, Mapping) else {}
+
+
+def _check_keys(document: Mapping[str, Any]) -> None:
+    """Refuse a misspelt key, and one that TOML has put into the table above it."""
+    for key in document:
+        if key not in ("features", *KEYS) and (meant := get_close_matches(key, KEYS, n=1, cutoff=LIKE)):
+            raise PlanError(f"unknown key {key!r}; is it {meant[0]!r}?")
+    tables = [("features", table) for table in _tables(document, "features")]
+    for where, table in [*tables, *(("arms", table) for table in _tables(document, "arms"))]:
+        if inside := [key for key in KEYS if key in table]:
+            raise PlanError(f"{inside[0]!r} stands inside a table of [[{where}]]; write it above the first table")
+
+
+def _tables(document: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    found = document.get(key)
+    return (table for table in found if isinstance(table, Mapping)) if isinstance(found, list) else iter(())
+
+
+def _flag(document: Mapping[str, Any], key: str) -> bool:
+    if not isinstance(found := document.get(key, False), bool):
+        raise PlanError(f"{key} is true or false; found {abbreviated(found)}")
+    return found
+
+
+def _names(document: Mapping[str, Any], key: str) -> list[str]:
+    found = document.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
+        raise PlanError(f'{key} is a list of names, ["region"]; found {abbreviated(found)}')
+    return found
+
+
+def _lists(document: Mapping[str, Any], key: str) -> list[list[str]]:
+    found = document.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(names, list) for names in found):
+        raise PlanError(f'{key} is a list of lists of names, [["smoker", "age"]]; found {abbreviated(found)}')
+    return [_names({key: names}, key) for names in found]
+
+
+def _wanted(document: Mapping[str, Any]) -> list[Any]:
+    found = document.get("want", [])
+    if not isinstance(found, list) or ("want" in document and not found):
+        raise PlanError(f'want is a list of tables, [["smoker", "age"], "region"]; found {abbreviated(found)}')
+    return [one if isinstance(one, str) else _names({"want": one}, "want") for one in found]
+
+
+def _arms(document: Mapping[str, Any]) -> Any:
+    """The arms as `Plan` takes them: a mapping from a name, or from what an arm asks, to what it asks and its share."""
+    found = document.get("arms")
+    if found is None:
+        return None
+    if not isinstance(found, list) or not found or not all(isinstance(table, Mapping) for table in found):
+        raise PlanError(f'arms are tables: [[arms]], ask = ["smoker", "age"]; found {abbreviated(found)}')
+    arms: dict[Any, Any] = {}
+    shared = any("share" in table for table in found)
+    for place, table in enumerate(found, start=1):
+        key, value = _arm(table, f"arm {place}", shared=shared)
+        if key in arms:
+            raise PlanError(f"arm {place} is called, or asks, what an arm above it does; give it a name of its own")
+        arms[key] = value
+    return arms
+
+
+def _arm(table: Mapping[str, Any], where: str, *, shared: bool) -> tuple[Any, Any]:
+    """One arm of a survey file, as an entry of the mapping that `Plan` takes."""
+    if unknown := [key for key in table if key not in ARM_KEYS]:
+        raise PlanError(f"{where}: unknown key {unknown[0]!r}; an arm has {', '.join(ARM_KEYS)}")
+    if shared != ("share" in table):
+        raise PlanError(f"{where} has no share, and others have; give all arms shares, or none")
+    asked, share, name = table.get("ask"), table.get("share", 1), table.get("name")
+    if not isinstance(asked, list) or not asked:
+        raise PlanError(f'{where}: ask is a list of names, ["smoker", "age"], or of lists; found {abbreviated(asked)}')
+    if name is None:
+        return tuple(tuple(one) if isinstance(one, list) else one for one in asked), share
+    if not isinstance(name, str) or not name.strip():
+        raise PlanError(f"{where}: its name must be text; found {abbreviated(name)}")
+    if isinstance(share, bool) or not isinstance(share, int | float):
+        raise PlanError(f"{where}: its share must be a positive number; found {abbreviated(share)}")
+    return name, (asked, share)

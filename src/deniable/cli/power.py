@@ -1,0 +1,114 @@
+"""The command `deniable power`: how probable it is that a survey shows what one looks for."""
+
+import argparse
+from collections.abc import Mapping
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.options import add_command, share_of
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.cli.options import Commands
+    from deniable.survey.plan import Plan
+    from deniable.survey.schema import Schema
+
+# A correlation or difference that is small enough for the number of people who would see it to be known to many digits.
+SMALL = 0.001
+
+
+def add_power(commands: "Commands") -> None:
+    """Add `deniable power`."""
+    command = add_command(commands, "power", "tell what a plan can show, before anybody is asked")
+    command.add_argument("plan", metavar="PLAN.json", help="a plan, as `deniable plan` writes it")
+    command.add_argument("first", metavar="FEATURE", help="a flag, or an answer to a choice: age=65+")
+    command.add_argument("second", metavar="FEATURE", help="another one")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--correlation", type=float, metavar="R", help="the correlation of the two to be seen")
+    what.add_argument(
+        "--difference",
+        type=share_of,
+        metavar="SHARE",
+        help="the difference to be seen: of the share of the first between those with and without the second, a flag",
+    )
+    command.add_argument("--people", type=int, metavar="N", help="how many respondents (default: those of the plan)")
+    command.add_argument(
+        "--power", type=share_of, default=0.8, metavar="SHARE", help="how surely it is to be seen (default 80%%)"
+    )
+    command.add_argument(
+        "--guess",
+        action="append",
+        default=[],
+        metavar="FEATURE=SHARE",
+        help="what share has a flag, or shares of all answers to a choice, with commas (default: all alike); may be "
+        "given more than once",
+    )
+    command.set_defaults(run=_power)
+
+
+def _power(arguments: argparse.Namespace) -> None:
+    from deniable.survey.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    first, second = (_indicator(plan.schema, text) for text in (arguments.first, arguments.second))
+    kind = "correlation" if arguments.difference is None else "difference"
+    effect = arguments.correlation if arguments.difference is None else arguments.difference
+    n = plan.n if arguments.people is None else arguments.people
+    if effect is None and n is None:
+        raise DeniableError("give what is to be seen, --correlation or --difference; or how many --people are asked")
+    guess = _guess(plan.schema, arguments.guess)
+    of = f"between {arguments.first} and {arguments.second}"
+    if kind == "difference":
+        of = f"of {arguments.first} between those with and without {arguments.second}"
+    said = [] if effect is None or n is None else [_probability(plan, first, second, kind, effect, n, guess)]
+    if effect is not None:
+        people = plan.needed(first, second, power=arguments.power, guess=guess, **{kind: effect})
+        said.append(f"People for a power of {arguments.power:.0%}: {people:,}.")
+    if n is not None:
+        said.append(_smallest(plan, first, second, kind, n, guess, arguments.power))
+    what = "" if effect is None else f" of {effect:g}"
+    print(f"To see a {kind}{what} {of}, by a two-sided test at 5 %:", *said, sep="\n")
+
+
+def _probability(
+    plan: "Plan", first: Any, second: Any, kind: str, effect: float, n: int, guess: Mapping[str, Any]
+) -> str:
+    found = plan.power(first, second, n=n, guess=guess, **{kind: effect})
+    return f"Power with {n:,} people: {found:.1%}."
+
+
+def _smallest(plan: "Plan", first: Any, second: Any, kind: str, n: int, guess: Mapping[str, Any], power: float) -> str:
+    """The minimal detectable effect: the number of people who see one falls with its square."""
+    if n < 1:
+        raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
+    least = SMALL * sqrt(plan.needed(first, second, power=power, guess=guess, **{kind: SMALL}) / n)
+    if least > 1:
+        return f"No {kind} can be seen with {n:,} people and a power of {power:.0%}."
+    return f"Smallest {kind} with {n:,} people and a power of {power:.0%}: {least:.2g}."
+
+
+def _indicator(schema: "Schema", text: str) -> Any:
+    """A flag by its name, or an answer to a choice: the name, "=", and the answer."""
+    if text in schema:
+        return text
+    name, _, answer = text.partition("=")
+    while "=" in answer and name not in schema:  # a name may have the sign in it
+        more, _, answer = answer.partition("=")
+        name = f"{name}={more}"
+    return (name, answer) if answer and name in schema else text
+
+
+def _guess(schema: "Schema", texts: list[str]) -> dict[str, Any]:
+    """The shares that --guess names, by feature."""
+    guess: dict[str, Any] = {}
+    for text in texts:
+        name, _, shares = text.rpartition("=")
+        if not name:
+            raise DeniableError(f"--guess takes FEATURE=SHARE, such as smoker=20%; found {text!r}")
+        schema.index(name)
+        try:
+            found = [share_of(share) for share in shares.split(",")]
+        except argparse.ArgumentTypeError as error:
+            raise DeniableError(f"--guess {name}: {error}") from None
+        guess[name] = found[0] if len(found) == 1 else found
+    return guess

@@ -1,0 +1,175 @@
+"""Kinds of arms: reports that say the same of a table in the same way, pooled over the arms that they came from.
+
+Of a table, arms that ask the same of its features, in blocks that are randomized alike, have the same distribution
+whatever else they ask, so that their counts are added: of hundreds of arms a handful of kinds is left. One report of a
+kind gives an unbiased estimate z of which cell of its part of the table is true, with exact moments for one block.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.counts.counts import Counts
+from deniable.estimates.designs.table_parts import block_parts, reduced_counts
+from deniable.inference.one_feature import Array, Axis
+from deniable.inference.tensors import along, answer_count, answer_rows, invert, moment_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class ReportMoments:
+    """Moments of weighted sums Y = b z of one report of a kind, for rows b, about a population with a given table."""
+
+    mean: Array
+    variance: Array
+    third: Array  # cumulant
+    fourth: Array  # cumulant
+    squares: Array  # E[Y^2 | cell]: rows by cells
+
+
+@dataclass(frozen=True, eq=False)
+class ArmKind:
+    """n reports of one kind: which features of a table they are of, the axes of their blocks, and the mean of z."""
+
+    n: int
+    places: tuple[int, ...]  # of its features in the table, rising
+    levels: tuple[int, ...]  # how many answers each of them has
+    blocks: tuple[tuple[int, ...], ...]  # places of the features of each block
+    axes: tuple[Axis, ...]
+    counts: npt.NDArray[np.int64]  # an axis (all, cells) for each block
+
+    @cached_property
+    def shares(self) -> Array:
+        """The estimated share of each cell of its part of the table, in C order: the mean of z."""
+        by_entry = invert(self.axes, self.counts) / self.n
+        cells = along(by_entry, [answer_rows(axis.columns) for axis in self.axes])
+        return np.asarray(self._by_table(cells[None])[0])
+
+    @property
+    def cells(self) -> int:
+        """How many cells its part of the table has."""
+        return prod(self.levels)
+
+    def pooled(self, other: "ArmKind") -> "ArmKind":
+        """The reports of both, which are of the same kind."""
+        return replace(self, n=self.n + other.n, counts=self.counts + other.counts)
+
+    def scaled(self, n: int, table: Array) -> "ArmKind":
+        """The same kind with n reports whose mean is a given table of its cells, as if there were no noise."""
+        made = replace(self, n=n)
+        made.__dict__["shares"] = table
+        return made
+
+    def seconds(self, table: Array) -> Array:
+        """The matrix E[z z'] of one report, if cells have these shares."""
+        if len(self.axes) == 1:
+            return self.axes[0].cell_seconds(table)
+        by_block = moment_matrix(self._by_block(table[None])[0], self._channels)
+        order = self._by_table(np.arange(self.cells)[None])[0]
+        return by_block[np.ix_(order, order)]
+
+    def moments(self, rows: Array, table: Array) -> ReportMoments:
+        """Moments of one report's weighted sums, given rows of weights of all cells.
+
+        Of several blocks the third and fourth cumulants are those of the closest weights that are a product over
+        blocks, scaled to the variance, which is exact.
+        """
+        mean = rows @ table
+        if len(self.axes) == 1:
+            _, e2, e3, e4 = self.axes[0].cell_powers(rows)
+            return ReportMoments(mean, *_cumulants(mean, e2 @ table, e3 @ table, e4 @ table), e2)
+        squares = np.array([self._squares(row) for row in rows])
+        variance = squares @ table - mean**2
+        near = [self._near_product(row, table) for row in rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gamma = np.array([third / own**1.5 if own > 0 else 0.0 for own, third, _ in near])
+            excess = np.array([fourth / own**2 if own > 0 else 0.0 for own, _, fourth in near])
+        spread = np.maximum(variance, 0)
+        return ReportMoments(mean, variance, gamma * spread**1.5, excess * spread**2, squares)
+
+    @cached_property
+    def _channels(self) -> list[Array]:
+        """E[z z' | cell] of each block, over its own cells."""
+        return [
+            np.stack([axis.cell_seconds(one) for one in np.eye(answer_count(axis.columns))], axis=-1)
+            for axis in self.axes
+        ]
+
+    def _squares(self, row: Array) -> Array:
+        """E[(b z)^2 | cell] for one row of weights over several blocks."""
+        b = self._by_block(row[None])[0]
+        product = np.multiply.outer(b, b)
+        for k, channel in enumerate(self._channels):  # the two axes of this block go, and its cells come last
+            product = np.tensordot(product, channel, axes=([0, len(self.axes) - k], [0, 1]))
+        return np.asarray(self._by_table(product[None])[0])
+
+    def _near_product(self, row: Array, table: Array) -> tuple[float, float, float]:
+        """Variance, third and fourth cumulant of the product over blocks that is closest to one row of weights."""
+        vectors = _leading_product(self._by_block(row[None])[0])
+        powers = zip(
+            *(axis.cell_powers(vector[None]) for axis, vector in zip(self.axes, vectors, strict=True)), strict=True
+        )
+        by_block = [reduce(np.multiply.outer, [one[0] for one in each]) for each in powers]
+        mean, e2, e3, e4 = (float((each * self._by_block(table[None])[0]).sum()) for each in by_block)
+        return _cumulants(mean, e2, e3, e4)  # type: ignore[arg-type,return-value]
+
+    @property
+    def _order(self) -> list[int]:
+        """Where the features of all blocks, one block after another, stand among this kind's features."""
+        return [self.places.index(place) for block in self.blocks for place in block]
+
+    def _by_block(self, rows: Array) -> Array:
+        """Rows over cells in the table's order as tensors with an axis for each block."""
+        tensor = rows.reshape(-1, *self.levels).transpose(0, *(1 + place for place in self._order))
+        return tensor.reshape(-1, *(answer_count(axis.columns) for axis in self.axes))
+
+    def _by_table(self, tensors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Tensors with an axis for each block as rows over cells in the table's order."""
+        by_feature = tensors.reshape(-1, *(self.levels[place] for place in self._order))
+        return by_feature.transpose(0, *(1 + np.argsort(self._order))).reshape(-1, self.cells)
+
+
+def arm_kinds(counts: Iterable[Counts], names: Sequence[str]) -> list[ArmKind]:
+    """What reports say of the table of these features: those of all arms that ask any of them, pooled by their kind."""
+    found: dict[tuple[object, ...], ArmKind] = {}
+    for one in counts:
+        for kind in _of_each_arm(one, names):
+            key = (kind.blocks, kind.axes)
+            found[key] = found[key].pooled(kind) if key in found else kind
+    return list(found.values())
+
+
+def _of_each_arm(counts: Counts, names: Sequence[str]) -> Iterator[ArmKind]:
+    """What each arm says of a table; arms that nobody fell into, or that were not counted for it, say nothing."""
+    for arm in counts.arms:
+        blocks = block_parts(arm.plan, names, centred=True)
+        units = tuple(block.block.unit.name for block in blocks)
+        if not units or not arm.holds_units(units) or not (counted := arm.array(*units)).flat[0]:
+            continue
+        places = tuple(sorted(place for block in blocks for place in block.part.places))
+        array = reduced_counts(blocks, counted)
+        levels = tuple(arm.plan.schema[names[place]].levels for place in places)
+        axes = tuple(block.axis for block in blocks)
+        yield ArmKind(int(array.flat[0]), places, levels, tuple(block.part.places for block in blocks), axes, array)
+
+
+def _cumulants(mean: Array, e2: Array, e3: Array, e4: Array) -> tuple[Array, Array, Array]:
+    """Second, third and fourth cumulants from the moments about zero."""
+    variance = e2 - mean**2
+    third = e3 - 3 * mean * e2 + 2 * mean**3
+    fourth = e4 - 4 * mean * e3 - 3 * e2**2 + 12 * mean**2 * e2 - 6 * mean**4
+    return variance, third, fourth
+
+
+def _leading_product(tensor: Array) -> list[Array]:
+    """One vector for each axis whose outer product is close to a tensor: leading singular vectors, axis by axis."""
+    vectors = []
+    while tensor.ndim > 1:
+        left, sizes, right = np.linalg.svd(tensor.reshape(len(tensor), -1), full_matrices=False)
+        vectors.append(left[:, 0])
+        tensor = (sizes[0] * right[0]).reshape(tensor.shape[1:])
+    return [*vectors, tensor]

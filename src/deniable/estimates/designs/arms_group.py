@@ -1,0 +1,261 @@
+"""Groups of respondents of whom each was asked one arm: an estimate by generalized least squares over arms.
+
+The estimate is a weighted sum of what each kind of arm says, so that its cumulants about the population are sums over
+kinds. About these N respondents, with S = diag f - f f' the covariance of the true answers at the same table f,
+
+    Cov = Cov about the population - S / N
+
+as the arms are random parts of them: the error about the respondents and that of the respondents themselves have no
+covariance, and sum to the error about the population.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from deniable.errors import EstimateError
+from deniable.estimates.designs.least_squares import Evidence
+from deniable.estimates.interface import Respondents
+from deniable.inference.about_whom import Subject
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.one_feature import Array, Axis
+from deniable.inference.tensors import along, flat, margins
+from deniable.inference.trust import FEWEST, SLACK, Judged
+
+
+@dataclass(frozen=True, eq=False)
+class ArmsGroup:
+    """Respondents of a plan with arms, or of several plans, and the least squares estimate of some of their features.
+
+    `features` are the places of the features that are looked at among those of the table that was fitted; the others
+    were projected out.
+    """
+
+    n: int
+    seen: Evidence
+    features: tuple[int, ...]
+    waves: bool  # whether it is of several surveys, and so about the population alone
+
+    intervals_from = "consistent"
+    adds_up = True
+
+    @property
+    def asked(self) -> int:
+        """How many were asked all of these features."""
+        return sum(kind.n for kind in self.seen.kinds if set(self.features) <= set(kind.places))
+
+    @cached_property
+    def cells(self) -> Array:
+        """The estimated share of each cell of the table that was fitted, in C order."""
+        return self.seen.best.solution
+
+    @property
+    def table(self) -> Array:
+        """The proper table of all cells at which covariances are evaluated."""
+        return self.seen.best.table
+
+    @property
+    def truth(self) -> Array:
+        every = along(self.cells.reshape(self.seen.levels), [margins(columns) for columns in self.seen.columns])
+        return self.n * self._looked_at(every)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        raise EstimateError("an estimate over arms has no product form")
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        return (Subject.POPULATION,) if self.waves else tuple(Subject)
+
+    @property
+    def linear(self) -> tuple[Respondents, ...]:
+        return (self,)
+
+    def project(self, axes: Sequence[int]) -> "ArmsGroup":
+        return ArmsGroup(self.n, self.seen, tuple(self.features[axis] for axis in axes), self.waves)
+
+    def supposed(self, cells: Array, times: float) -> "ArmsGroup":
+        """So many times as many respondents, in the same arms, whose reports have these shares of cells as their mean.
+
+        It is for questions about surveys that were not made.
+        """
+        kinds = tuple(
+            kind.scaled(max(1, round(kind.n * times)), X @ cells)
+            for kind, X in zip(self.seen.kinds, self.seen.sums, strict=True)
+        )
+        return ArmsGroup(round(self.n * times), Evidence(self.seen.columns, kinds), self.features, self.waves)
+
+    def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
+        w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
+        return np.asarray(w @ self._matrices[subject] @ v)
+
+    def dense(self, subject: Subject) -> Array:
+        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        return np.asarray(rows @ self._matrices[subject] @ rows.T)
+
+    def variances(self, subject: Subject) -> Array:
+        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        each = np.einsum("ij,jk,ik->i", rows, self._matrices[subject], rows, optimize=True)
+        return np.asarray(each.reshape([1 + columns for columns in self._columns]))
+
+    def unconditional_variances(self, subject: Subject) -> Array:  # noqa: ARG002 - one contract
+        """Those about the population, which are never zero: about the respondents a public answer has no variance."""
+        return self.variances(Subject.POPULATION)
+
+    def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
+        return self._found(rows)[subject is Subject.RESPONDENTS]
+
+    def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
+        """What the trust rule needs to know: it judges the estimate about the population, as arms are samples too."""
+        own, among = self._found(rows)
+        found = among if subject is Subject.RESPONDENTS else own
+        best, uniform = self.seen.best, self.seen.uniform
+        independent = self._cumulants(rows, self._independent_table(range(len(self.seen.levels))), best.weights)
+        even = self._cumulants(rows, uniform.table, uniform.weights)
+        fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
+        enough = self.asked >= FEWEST  # about these respondents, too
+        return Judged(self.n, self.asked, found, fixed, (independent, even), enough, own)
+
+    def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract
+        return None
+
+    def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
+        w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
+        return np.asarray(self.n * (self.table @ (w * v) - (self.table @ w) * (self.table @ v)))
+
+    def sampling_variance(self, weights: Array) -> float:
+        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        w = weights.reshape(-1) @ rows
+        return float(self.n * (self.table @ w**2 - (self.table @ w) ** 2))
+
+    def zero_by_chance(self, subject: Subject) -> bool:
+        return subject is Subject.POPULATION
+
+    def at_independence(self) -> Array:
+        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        covariance = self.seen.covariance(self.seen.best.weights, self._independent_table(self.features))
+        return np.asarray(self.n**2 * (rows @ covariance @ rows.T))
+
+    def if_independent(self, rows: Sequence[Array]) -> Cumulants:
+        return self._cumulants(rows, self._independent_table(self.features), self.seen.best.weights)
+
+    @property
+    def _columns(self) -> list[int]:
+        """The evidence columns of the features that are looked at."""
+        return [self.seen.columns[place] for place in self.features]
+
+    def _looked_at(self, every: Array) -> Array:
+        """A tensor over all features of the fitted table, at index 0 of those that are not looked at."""
+        kept = sorted(self.features)
+        margin = every[tuple(slice(None) if place in kept else 0 for place in range(every.ndim))]
+        return margin.transpose([kept.index(place) for place in self.features])
+
+    def _weights(self, rows: Sequence[Array]) -> Array:
+        """Weights of all cells of the fitted table, for all combinations of rows of weights, in C order of these."""
+        over_answers = [np.ones((1, m)) for m in self.seen.levels]
+        for place, matrix in zip(self.features, rows, strict=True):
+            over_answers[place] = matrix @ margins(self.seen.columns[place])
+        lengths = [len(matrix) for matrix in over_answers]
+        every = flat(over_answers).reshape(*lengths, self.seen.cells)
+        rest = [place for place in range(len(lengths)) if place not in self.features]
+        return every.transpose(*self.features, *rest, len(lengths)).reshape(-1, self.seen.cells)
+
+    @cached_property
+    def _population(self) -> Array:
+        """The covariance of the shares of all cells about the population."""
+        table = self.table
+        return self.seen.best.inverse - np.outer(table, table) / self.seen.n
+
+    @cached_property
+    def _matrices(self) -> dict[Subject, Array]:
+        """The covariance of the numbers of respondents in all cells, about each subject."""
+        whole = self.n**2 * self._population
+        return {Subject.POPULATION: whole, Subject.RESPONDENTS: whole - self.n * _sampling(self.table)}
+
+    def _cumulants(self, rows: Sequence[Array], table: Array, weights: Sequence[Array]) -> Cumulants:
+        """The cumulants about the population for all combinations of rows, were this the truth."""
+        sums = self._sums(self._weights(rows), table, weights)
+        return sums.cumulants(self.seen.covariance(weights, table), [len(matrix) for matrix in rows], self.n)
+
+    def _found(self, rows: Sequence[Array]) -> tuple[Cumulants, Cumulants]:
+        """The cumulants for all combinations of rows at the estimate: about the population, and the respondents."""
+        W, lengths = self._weights(rows), [len(matrix) for matrix in rows]
+        sums = replace(self._sums(W, self.table, self.seen.best.weights), mean=W @ self.cells)
+        sampling = _sampling(self.table) / self.n
+        return (
+            sums.cumulants(self._population, lengths, self.n),
+            sums.about_respondents(W, self.table, self.n).cumulants(self._population - sampling, lengths, self.n),
+        )
+
+    def _sums(self, W: Array, table: Array, weights: Sequence[Array]) -> "_Sums":
+        """Weighted sums of cells about the population: sums over the reports of all kinds."""
+        none = np.zeros(len(W))
+        sums = _Sums(W, W @ table, none, none, none, np.zeros_like(W))
+        for kind, X, B in zip(self.seen.kinds, self.seen.sums, weights, strict=True):
+            b = W @ B
+            found = kind.moments(b, X @ table)
+            gradient = (found.squares - 2 * found.mean[:, None] * b) @ X
+            sums = replace(
+                sums,
+                variance=sums.variance + found.variance / kind.n,
+                third=sums.third + found.third / kind.n**2,
+                fourth=sums.fourth + found.fourth / kind.n**3,
+                gradient=sums.gradient + gradient / kind.n,
+            )
+        return sums
+
+    def _independent_table(self, features: Sequence[int]) -> Array:
+        """A table in which these features are independent with their margins, the others being given them as found."""
+        shares = self.table.reshape(self.seen.levels)
+        rest = tuple(place for place in range(shares.ndim) if place not in features)
+        joint = shares.sum(axis=rest, keepdims=True)
+        product = np.ones([1] * shares.ndim)
+        for place in features:
+            product = product * shares.sum(axis=tuple(k for k in range(shares.ndim) if k != place), keepdims=True)
+        return np.asarray(shares * product / joint).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Weighted sums of cells, in shares: their cumulants, and the gradient of their variance by the cells."""
+
+    weights: Array
+    mean: Array
+    variance: Array
+    third: Array
+    fourth: Array
+    gradient: Array
+
+    def about_respondents(self, W: Array, table: Array, n: int) -> "_Sums":
+        """The same about these n respondents.
+
+        The error about the population is that about the respondents, D, and theirs, E. As D has the mean zero whoever
+        the respondents are, kappa3(D) = kappa3(D + E) - 3 Cov(Var D, E) - kappa3(E). The fourth is left as it is.
+        """
+        center = (W @ table)[:, None]
+        apart = W - center
+        gradient = self.gradient - (W**2 - 2 * center * W) / n
+        of_variance = (gradient * (apart * table)).sum(axis=1) / n
+        return replace(
+            self,
+            variance=self.variance - apart**2 @ table / n,
+            third=self.third - 3 * of_variance - apart**3 @ table / n**2,
+            gradient=gradient,
+        )
+
+    def cumulants(self, covariance: Array, lengths: Sequence[int], n: int) -> Cumulants:
+        """The cumulants in respondents, given the covariance of the cells' shares.
+
+        The estimated variance is a function of the table; to first order it varies with its gradient there.
+        """
+        moved = self.gradient @ covariance
+        with_variance, of_variance = (self.weights * moved).sum(axis=1), (self.gradient * moved).sum(axis=1)
+        parts = (self.mean, self.variance, self.third, self.fourth, with_variance, of_variance)
+        return Cumulants(*(part.reshape(lengths) for part in parts)).scaled(n)
+
+
+def _sampling(table: Array) -> Array:
+    """The covariance of which cell a respondent is in."""
+    return np.diag(table) - np.outer(table, table)

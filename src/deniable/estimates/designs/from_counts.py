@@ -1,0 +1,150 @@
+"""Counts of one survey or of several waves, as an estimate takes them: checked, with what they say of a table."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan, prod
+from typing import Any
+
+from deniable.counts.checks import check_different
+from deniable.counts.counts import Counts
+from deniable.errors import ArmSizeWarning, CountError, EstimateError, HomogeneityWarning, abbreviated
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.groups import (
+    AnyGroup,
+    arm_sizes,
+    evidence_of,
+    features_of,
+    group_of,
+    group_of_waves,
+    proper_table_of,
+)
+from deniable.estimates.feasible import ProperTable, proper_table
+from deniable.inference.about_whom import Subject
+from deniable.inference.results import Homogeneity
+from deniable.survey.schema import Feature
+
+METHODS = ("consistent", "unbiased", "feasible")
+# A test of what a survey rests on is warned about if chance alone would give its result less often than this.
+UNLIKELY = 1e-3
+# Whether surveys agree is tested for tables of at most so many cells.
+MOST_TESTED = 500
+# Arms of one survey are tested anew for every table, so that chance must explain a result much less often.
+VERY_UNLIKELY = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """What an estimate is made of: features, respondents, whom it is about, and a proper table if that is asked for."""
+
+    features: tuple[Feature, ...]
+    group: AnyGroup
+    subject: Subject
+    proper: ProperTable | None
+    agreement: Homogeneity | None = None  # of several surveys
+
+
+def read_counts(counts: Any, names: Any, method: str) -> Read:
+    """What counts, or a list of them, say of the table of these features, by a method."""
+    if method not in METHODS:
+        raise EstimateError(
+            f"method must be one of {', '.join(METHODS)}; found {method!r}. Maximum likelihood needs the reports: "
+            "dn.maximum_likelihood(reports, names)"
+        )
+    if not isinstance(names, str | Sequence):
+        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
+    names = [names] if isinstance(names, str) else list(names)
+    several = isinstance(counts, list | tuple)
+    made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
+    for one in counts if several else [counts]:
+        _warn_of_sizes(one)
+    return made
+
+
+def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
+    """What the counts of one survey say."""
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+    if not counts.plan.has_arms and not counts.asked(*names):
+        raise EstimateError("there are no reports to estimate from")
+    group = group_of(counts, names, centred=method != "unbiased")
+    proper = proper_table_of(counts, group, names) if method == "feasible" else None
+    if isinstance(group, ArmsGroup):
+        _warn_of_arms(group.seen.homogeneity, names)
+    return Read(tuple(counts.plan.schema[name] for name in names), group, group.subjects[0], proper)
+
+
+def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
+    """What several surveys of different people say, about the population; of one plan, what their sum does."""
+    _check_waves(counts, names)
+    if (added := _added(counts)) is not None:
+        made = _of_one(added, names, method)
+        group, proper = made.group, made.proper
+    else:
+        group = group_of_waves(counts, names, centred=method != "unbiased")
+        proper = proper_table(group.seen) if method == "feasible" else None
+    agreement = _agreement(counts, names)
+    if agreement.p_value < UNLIKELY:
+        warnings.warn(
+            f"the surveys hardly agree on {' x '.join(names)}: {agreement}. Their populations may differ; estimate "
+            "each by itself, and compare them",
+            HomogeneityWarning,
+            stacklevel=4,
+        )
+    return Read(features_of(counts, names), group, Subject.POPULATION, proper, agreement)
+
+
+def _added(counts: Sequence[Counts]) -> Counts | None:
+    """The sum of counts of one plan; None of several plans, or of different tables."""
+    if any(one.plan != counts[0].plan for one in counts):
+        return None
+    try:
+        return sum(counts[1:], start=counts[0])
+    except CountError:
+        return None
+
+
+def _agreement(counts: Sequence[Counts], names: Sequence[str]) -> Homogeneity:
+    """The test of whether surveys agree; nan of tables that are too large to be worth it."""
+    if prod(feature.levels for feature in features_of(counts, names)) > MOST_TESTED:
+        return Homogeneity(nan, 0, nan)
+    return evidence_of(counts, names, pooled=False).homogeneity
+
+
+def _check_waves(counts: Sequence[Any], names: Sequence[str]) -> None:
+    """Refuse what are not counts of surveys, or ask these features with different answers."""
+    if not counts or not all(isinstance(one, Counts) for one in counts):
+        raise EstimateError(f"waves are a list of counts, [counts_2025, counts_2026]; found {abbreviated(counts)}")
+    if len({id(one) for one in counts}) < len(counts):
+        raise EstimateError("waves are of different people; found the same counts twice")
+    check_different(names)
+    for name in names:
+        if not (features := {one.plan.schema[name] for one in counts if name in one.plan}):
+            counts[0].plan.schema.index(name)
+        if len(features) > 1:
+            raise EstimateError(f"the surveys ask {name!r} with different answers; combine only what is asked alike")
+    for place, one in enumerate(counts, start=1):
+        if not any(name in one.plan for name in names):
+            raise EstimateError(f"survey {place} of {len(counts)} asks none of {', '.join(names)}; leave it out")
+
+
+def _warn_of_arms(agreement: Homogeneity, names: Sequence[str]) -> None:
+    """Warn where the arms of one survey contradict each other."""
+    if agreement.p_value < VERY_UNLIKELY:
+        warnings.warn(
+            f"the arms hardly agree on {' x '.join(names)}: {agreement}. Respondents may not have come to their arms "
+            "at random, or reports are not what their plan says",
+            HomogeneityWarning,
+            stacklevel=5,
+        )
+
+
+def _warn_of_sizes(counts: Counts) -> None:
+    """Warn where the sizes of arms are hardly explained by their shares."""
+    if counts.plan.has_arms and (sizes := arm_sizes(counts)).p_value < UNLIKELY:
+        warnings.warn(
+            f"the arms have other sizes than their shares say: {sizes}. Being asked an arm may have changed who "
+            "answered, or the arms were not drawn as planned",
+            ArmSizeWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,114 @@
+"""The respondents behind an estimate: in product form over features or blocks, or by least squares over arms."""
+
+from collections.abc import Sequence
+from math import nan
+
+import numpy as np
+
+from deniable.client import SCALE
+from deniable.counts.checks import check_asked, check_different
+from deniable.counts.counts import Counts
+from deniable.counts.layout import called
+from deniable.errors import CountError, DeniableError, EstimateError
+from deniable.estimates.designs.arm_kinds import arm_kinds
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.block_group import BlockGroup
+from deniable.estimates.designs.least_squares import Evidence, evidence
+from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.feasible import ProperTable, proper_table, table_from_counts
+from deniable.estimates.respondent_group import Group
+from deniable.inference.one_feature import Axis
+from deniable.inference.results import ArmSizes
+from deniable.survey.plan import Plan
+from deniable.survey.schema import Feature
+
+AnyGroup = Group | BlockGroup | ArmsGroup
+
+# What is said where the plain estimate is asked of several arms.
+NO_UNBIASED = 'over arms there is no method="unbiased": "consistent" is unbiased, too'
+# Arms are tested by themselves if at least so many respondents are expected in them.
+FEWEST_EACH = 5
+
+
+def group_of(counts: Counts, names: Sequence[str], *, centred: bool = True) -> AnyGroup:
+    """The estimated truth of these features among the respondents of one plan."""
+    plan = counts.plan
+    if plan.has_arms:
+        if not centred:
+            raise EstimateError(NO_UNBIASED)
+        return ArmsGroup(counts.n, evidence_of([counts], names), tuple(range(len(names))), waves=False)
+    if _asked_alone(plan, names):
+        axes = tuple(Axis.of(plan[name], centred=centred) for name in names)
+        return Group.from_counts(counts.n, counts.asked(*names), axes, counts.array(*names))
+    blocks = block_parts(plan, check_asked(plan, names), centred=centred)
+    array = counts.array(*(block.block.unit.name for block in blocks))
+    return BlockGroup.from_counts(counts.n, int(array.flat[0]), blocks, array)
+
+
+def group_of_waves(counts: Sequence[Counts], names: Sequence[str], *, centred: bool) -> ArmsGroup:
+    """The estimated truth of these features in the population that several surveys were drawn from."""
+    if not centred:
+        raise EstimateError(NO_UNBIASED)
+    n = sum(one.n for one in counts)
+    return ArmsGroup(n, evidence_of(counts, names), tuple(range(len(names))), waves=True)
+
+
+def features_of(counts: Sequence[Counts], names: Sequence[str]) -> tuple[Feature, ...]:
+    """The features of these names, each in the first survey that asks it."""
+    return tuple(next(one for one in counts if name in one.plan).plan.schema[name] for name in names)
+
+
+def evidence_of(counts: Sequence[Counts], names: Sequence[str], *, pooled: bool = True) -> Evidence:
+    """What the reports of one or several surveys say of the table of these features; pooled, or survey by survey."""
+    check_different(names)
+    asking = [one for one in counts if any(all(name in arm for name in names) for arm in one.plan.arms)]
+    if not asking:
+        for one in counts:
+            check_asked(one.plan, names)
+    kinds = arm_kinds(counts, names) if pooled else [kind for one in counts for kind in arm_kinds([one], names)]
+    if not any(len(kind.places) == len(names) for kind in kinds):
+        raise _nothing_known(counts, asking, names)
+    return evidence([len(feature.columns) for feature in features_of(counts, names)], kinds)
+
+
+def _nothing_known(counts: Sequence[Counts], asking: Sequence[Counts], names: Sequence[str]) -> DeniableError:
+    """Why no report says anything of the whole table of these features."""
+    if not any(one.holds(*names) for one in asking):
+        return CountError(f"{called(tuple(names))} was not counted; count it from the reports")
+    if not (everybody := sum(one.n for one in counts)):
+        return EstimateError("there are no reports to estimate from")
+    told = f"none of {everybody:,} respondents fell into an arm that asks it"
+    return EstimateError(f"nobody was asked {called(tuple(names))}: {told}")
+
+
+def arm_sizes(counts: Counts) -> ArmSizes:
+    """Pearson's chi-square test of the sizes of arms against their shares.
+
+    Arms of which fewer than FEWEST_EACH are expected are taken together; nan where nothing is left to compare.
+    """
+    from scipy.special import chdtrc
+
+    expected = counts.n * np.array(counts.plan.shares) / SCALE
+    sizes = np.array([arm.n for arm in counts.arms], float)
+    small = expected < FEWEST_EACH
+    expected, sizes = (np.append(of[~small], of[small].sum()) for of in (expected, sizes))
+    if expected[-1] < FEWEST_EACH:
+        expected, sizes = expected[:-1], sizes[:-1]
+        expected = expected * (sizes.sum() / expected.sum()) if len(expected) else expected
+    degrees = len(sizes) - 1
+    if degrees < 1:
+        return ArmSizes(nan, max(degrees, 0), nan)
+    statistic = float(((sizes - expected) ** 2 / expected).sum())
+    return ArmSizes(statistic, degrees, float(chdtrc(degrees, statistic)))
+
+
+def proper_table_of(counts: Counts, group: AnyGroup, names: Sequence[str]) -> ProperTable:
+    """The proper table closest to what counts say of these features."""
+    if isinstance(group, Group):
+        return table_from_counts(counts, names)
+    return proper_table(group.seen if isinstance(group, ArmsGroup) else evidence_of([counts], names))
+
+
+def _asked_alone(plan: Plan, names: Sequence[str]) -> bool:
+    """Whether none of these features is asked together with others."""
+    return not any(len(block.features) > 1 and not set(names).isdisjoint(block.names) for block in plan.blocks)

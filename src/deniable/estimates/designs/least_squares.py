@@ -1,0 +1,179 @@
+"""Generalized least squares over arms: one table from what all kinds of arms say of it and of its margins.
+
+With y_a the mean of z over the n_a reports of kind a, X_a the sums that its part of the table t is, and M_a = E[z z'],
+
+    t = A^-1 sum_a n_a X_a' M_a^-1 y_a,     A = sum_a n_a X_a' M_a^-1 X_a,     Cov(t) = A^-1 - f f' / sum_a n_a
+
+about the population. As all y_a and t sum to one, this is the metric of the covariances M_a - (X_a f)(X_a f)', without
+their being singular. M_a is evaluated at a proper table f: at the uniform one first, then twice at the table found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan, prod
+
+import numpy as np
+
+from deniable.errors import EstimateError
+from deniable.estimates.designs.arm_kinds import ArmKind
+from deniable.estimates.feasible import definite
+from deniable.estimates.quadratic import least
+from deniable.inference.one_feature import Array
+from deniable.inference.results import Homogeneity
+from deniable.inference.tensors import answer_count, flat
+from deniable.kernels import physical_memory
+
+# How often the metric is evaluated at the table found, after the uniform one.
+ROUNDS = 2
+# So many respondents are spread over all cells where the metric is evaluated, which must not be singular.
+SPREAD = 0.5
+# A kind of arm takes part in the test of homogeneity if it has so many reports for each of its cells.
+FEWEST_A_CELL = 5
+# A table from several arms may have at most so many cells.
+MOST_CELLS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """Least squares in the metric at one table f: the form A, its right side b, and each kind's n_a M_a^-1 X_a."""
+
+    table: Array
+    A: Array
+    b: Array
+    scaled: tuple[Array, ...]
+
+    @cached_property
+    def inverse(self) -> Array:
+        """The inverse of A."""
+        return _symmetric(np.asarray(np.linalg.inv(self.A), np.float64))
+
+    @property
+    def solution(self) -> Array:
+        """The least squares estimate of the cells' shares, which may be negative."""
+        return self.inverse @ self.b
+
+    @cached_property
+    def weights(self) -> tuple[Array, ...]:
+        """The matrix of each kind from its own estimate to its part of the table's."""
+        return tuple(self.inverse @ each.T for each in self.scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What all kinds of arms say of a table of features with so many evidence columns."""
+
+    columns: tuple[int, ...]
+    kinds: tuple[ArmKind, ...]
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """How many answers each feature has."""
+        return tuple(map(answer_count, self.columns))
+
+    @property
+    def cells(self) -> int:
+        """How many cells the table has."""
+        return prod(self.levels)
+
+    @property
+    def n(self) -> int:
+        """How many reports say anything of the table."""
+        return sum(kind.n for kind in self.kinds)
+
+    @cached_property
+    def sums(self) -> tuple[Array, ...]:
+        """The matrix X_a of each kind: which cells of the table each of its own cells is the sum of."""
+        return tuple(
+            flat([np.eye(m) if place in kind.places else np.ones((1, m)) for place, m in enumerate(self.levels)])
+            for kind in self.kinds
+        )
+
+    def at(self, shares: Array) -> Metric:
+        """Least squares in the metric at a proper table of shares."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        table = spread(self.n, shares.reshape(-1))
+        A, b, scaled = np.zeros((self.cells, self.cells)), np.zeros(self.cells), []
+        for kind, X in zip(self.kinds, self.sums, strict=True):
+            root = cho_factor(kind.seconds(X @ table), lower=True, check_finite=False)
+            each = kind.n * cho_solve(root, X, check_finite=False)
+            A += X.T @ each
+            b += each.T @ kind.shares
+            scaled.append(each)
+        return Metric(table, _symmetric(A), b, tuple(scaled))
+
+    @cached_property
+    def uniform(self) -> Metric:
+        """Least squares in the metric at the uniform table, which does not depend on the reports."""
+        return self.at(np.full(self.cells, 1 / self.cells))
+
+    @cached_property
+    def best(self) -> Metric:
+        """Least squares in the metric at the proper table that was found with it."""
+        metric = self.uniform
+        for _ in range(ROUNDS):
+            metric = self.at(self.proper(metric))
+        return metric
+
+    def proper(self, metric: Metric) -> Array:
+        """The proper table closest to what was said, in a metric."""
+        start = np.full(self.cells, 1 / self.cells)
+        if (solution := metric.solution).min() >= 0:
+            return solution
+        found = least(metric.A / self.n, metric.b / self.n, np.ones((1, self.cells)), np.ones(1), start)
+        return np.asarray(found.x / found.x.sum())
+
+    def at_first(self) -> tuple[Array, Array]:
+        """The form A / n and the vector b / n of the misfit, in the metric at the uniform table."""
+        return definite(self.uniform.A / self.n), self.uniform.b / self.n
+
+    def at_table(self, shares: Array) -> tuple[Array, Array]:
+        """The form A / n and the vector b / n of the misfit, in the metric at a table of shares."""
+        metric = self.at(shares)
+        return definite(metric.A / self.n), metric.b / self.n
+
+    def covariance(self, weights: Sequence[Array], table: Array) -> Array:
+        """The covariance about the population of the estimate with these weights of kinds, were this the truth."""
+        total = np.zeros((self.cells, self.cells))
+        for kind, X, B in zip(self.kinds, self.sums, weights, strict=True):
+            f = X @ table
+            total += B @ (kind.seconds(f) - np.outer(f, f)) @ B.T / kind.n
+        return total
+
+    @cached_property
+    def homogeneity(self) -> Homogeneity:
+        """The chi-square test of whether all kinds of reports say the same of the table; nan if there is one kind.
+
+        Kinds with few reports for their cells are left out: their statistic is not a chi-square.
+        """
+        from scipy.special import chdtrc
+
+        statistic, solution = 0.0, self.best.solution
+        many = [pair for pair in zip(self.kinds, self.sums, strict=True) if pair[0].n >= FEWEST_A_CELL * pair[0].cells]
+        for kind, X in many:
+            apart = kind.shares - X @ solution
+            statistic += kind.n * float(apart @ np.linalg.solve(kind.seconds(X @ self.best.table), apart))
+        degrees = max(0, sum(kind.cells - 1 for kind, _ in many) - (self.cells - 1))
+        return Homogeneity(statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else nan)
+
+
+def evidence(columns: Sequence[int], kinds: Sequence[ArmKind]) -> Evidence:
+    """What kinds of arms say of a table, refused before anything is computed if it has too many cells."""
+    made = Evidence(tuple(columns), tuple(kinds))
+    needed = 8 * sum(4 * made.cells**2 + kind.cells * made.cells for kind in kinds)
+    if made.cells > MOST_CELLS or needed > physical_memory() // 2:
+        raise EstimateError(
+            f"a table from several arms may have {MOST_CELLS:,} cells; this one has {made.cells:,}. Ask for fewer "
+            "features"
+        )
+    return made
+
+
+def spread(n: int, shares: Array) -> Array:
+    """Shares with SPREAD respondents added, spread evenly over all cells."""
+    return (n * shares + SPREAD / shares.size) / (n + SPREAD)
+
+
+def _symmetric(matrix: Array) -> Array:
+    return (matrix + matrix.T) / 2

@@ -1,0 +1,51 @@
+"""What was expected beside what came, on the page: half-widths of the tables that the plan was made for."""
+
+from dataclasses import dataclass, replace
+
+from deniable.analyses.expected_and_found import ExpectedAndFound, expected_and_found
+from deniable.counts.counts import Counts
+from deniable.page.blocks import Cell, Number, Table
+from deniable.text.width import isolated
+
+# SHOWN is how many tables are listed before the rest of the list is folded.
+SHOWN = 12
+# HEAD names the columns; half-widths are in percentage points.
+HEAD = ("table", "expected, answers equally common", "expected, answers as found", "came")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the page says of what was expected: whom the plan was made for, and the tables."""
+
+    sentence: str
+    table: Table
+    whole: Table | None  # where the table shows the first rows alone
+
+
+def expected(counts: Counts, *, level: float) -> Expected | None:
+    """What is said of a survey whose plan says what it was made for; None of any other."""
+    if not (each := expected_and_found(counts, level=level)):
+        return None
+    caption = "Half-widths of intervals, in percentage points, root mean square over the cells of each table"
+    whole = Table(caption, HEAD, tuple(map(_row, each)))
+    return Expected(_people(counts), replace(whole, rows=whole.rows[:SHOWN]), whole if len(each) > SHOWN else None)
+
+
+def _row(one: ExpectedAndFound) -> tuple[Cell, ...]:
+    """One table: what was expected, and what came, or why there is nothing."""
+    name = " × ".join(map(isolated, one.names))
+    if one.at_estimate is None or one.found is None:
+        return name, _points(one.uniform), "", one.missing
+    return name, *map(_points, (one.uniform, one.at_estimate, one.found))
+
+
+def _points(share: float) -> Number:
+    return Number(f"{100 * share:.2f}", share)
+
+
+def _people(counts: Counts) -> str:
+    """How many people answered, and how many the plan was made for."""
+    planned = counts.plan.n
+    if planned is None:
+        return f"{counts.n:,} people answered; the plan was made for no certain number."
+    return f"The plan was made for {planned:,} people, and {counts.n:,} answered."

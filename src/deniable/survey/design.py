@@ -1,0 +1,270 @@
+"""The planner: who should be asked what, so that the wanted tables are known best at a given epsilon."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from math import ceil, floor, log10, prod, sqrt
+from typing import Any
+
+import numpy as np
+
+from deniable.errors import PlanError, abbreviated
+from deniable.survey.aim import Aim, Names, wanted_tables
+from deniable.survey.blocks import grouped
+from deniable.survey.plan import Plan
+from deniable.survey.planning.blocks_in_use import best_design
+from deniable.survey.planning.information import Set, Wanted
+from deniable.survey.planning.rules import Rules, rules_for
+from deniable.survey.planning.shares import Shares, mixed
+from deniable.survey.protocols.grid import Epsilon, positive
+from deniable.survey.protocols.public import Public
+from deniable.survey.schema import Schema
+
+GOALS = ("mean", "worst")
+# A half-width of 95 % is so many standard errors.
+TWO_SIDED = 1.959963984540054
+# Between these the least epsilon for a half-width is looked for.
+LEAST_EPSILON, MOST_EPSILON = 0.01, 20.0
+
+
+def design(
+    schema: Schema,
+    *,
+    epsilon: Epsilon | None = None,
+    want: Sequence[str | Sequence[str]] | None = None,
+    order: int = 2,
+    n: int | None = None,
+    half_width: float | None = None,
+    goal: str = "mean",
+    weights: Mapping[Any, float] | None = None,
+    most: int | None = None,
+    public: Sequence[str] = (),
+    apart: Sequence[Sequence[str]] = (),
+    together: Sequence[Sequence[str]] = (),
+    spare: float = 0.0,
+) -> Plan:
+    """Plan who should be asked what: arms and their shares that estimate the wanted tables best at uniform truth.
+
+    Parameters
+    ----------
+    schema
+        What is asked.
+    epsilon
+        The privacy budget of one whole report. Without it, the least is found that gives `half_width` with n people.
+    want
+        The tables that are wanted: a name, or several names, each. Without it, every table of `order` questions.
+    order
+        How many questions each wanted table has, if `want` does not name them.
+    n
+        How many respondents are expected. With epsilon and `half_width` the least number is found, in `plan.n`.
+    half_width
+        The half-width of 95 % intervals, as a share, root mean square over the cells of each wanted table.
+    goal
+        "mean" for the least mean variance of all wanted tables, "worst" for the least largest.
+    weights
+        How much more some tables matter than others, which have the weight 1: `{("smoker", "age"): 3}`.
+    most
+        How many questions one person is asked at most.
+    public
+        Columns that are shown as they are, in every arm.
+    apart
+        Lists of questions of which no person is asked two.
+    together
+        Lists of questions of which every person is asked all or none, in one block.
+    spare
+        The share of the respondents who are asked for every pair of questions alike, for what nobody thought of. With
+        it the schema may have questions that no wanted table has.
+
+    Returns
+    -------
+    Plan
+        A plan with arms, with what it was made for in `plan.want` and `plan.n`.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"]), dn.Flag("drinker")])
+    >>> plan = dn.design(schema, epsilon=2.0, want=[("smoker", "age"), "drinker"], n=10_000)
+    >>> sorted(plan.arm_names)
+    ['drinker', 'smoker x age']
+    """
+    rules = partial(rules_for, most=most, apart=apart, together=together)
+    asked = _Asked.of(schema, want, order, goal, weights, public, rules, _checked_spare(spare))
+    people, width = _checked_people(n), _checked_width(half_width)
+    if epsilon is None:
+        if people is None or width is None:
+            raise PlanError("design takes epsilon; or, for the least one, both n and half_width")
+        epsilon = asked.least_epsilon(people, width)
+    elif people is not None and width is not None:
+        raise PlanError("of epsilon, n and half_width at least one is found; leave out the one that you look for")
+    found = asked.found(epsilon)
+    if people is None and width is not None:
+        people = ceil((asked.half_width(found) / width) ** 2)
+    return asked.plan(found, epsilon, people)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What a design is asked for, checked."""
+
+    schema: Schema
+    tables: tuple[Names, ...]  # with public columns
+    strata: Mapping[Names, "_Stratified"]  # of each of them
+    wanted: Wanted  # of the questions that are protected, by their places in `names`
+    names: Names
+    public: Names
+    worst: bool
+    rules: Rules
+    spare: float
+
+    @classmethod
+    def of(
+        cls, schema: Any, want: Any, order: Any, goal: Any, weights: Any, public: Any, rules: Any, spare: float
+    ) -> "_Asked":
+        """Check what is asked for."""
+        if not isinstance(schema, Schema):
+            raise PlanError(f"a design is made for a Schema; found {abbreviated(schema)}")
+        if goal not in GOALS:
+            raise PlanError(f'goal is "mean" or "worst"; found {goal!r}')
+        shown = _public(schema, public)
+        tables = wanted_tables(schema, want, order)
+        names = tuple(name for name in schema.names if name not in shown)
+        if not spare:
+            _check_all_wanted(names, tables)
+        places = {name: place for place, name in enumerate(names)}
+        strata = {table: _Stratified.of(schema, places, table) for table in tables}
+        wanted = _wanted(schema, names, strata, _weights(schema, tables, weights), worst=goal == "worst")
+        return cls(schema, tables, strata, wanted, names, shown, goal == "worst", rules(schema, places, tables), spare)
+
+    def found(self, epsilon: Epsilon) -> Shares:
+        """The best blocks and shares at an epsilon; a part of them for every pair, if that is spared."""
+        how = partial(best_design, epsilon=positive(epsilon), allowed=self.rules.allowed, closed=self.rules.closed)
+        best = how(self.wanted, worst=self.worst)
+        return mixed(best, how(self._pairs(), worst=False), self.spare) if self.spare else best
+
+    def _pairs(self) -> Wanted:
+        """Every pair of questions that one person may be asked; of one that may be in none, that question."""
+        questions = range(len(self.names))
+        pairs = [pair for pair in combinations(questions, 2) if self.rules.allowed(self.rules.closed(pair))]
+        alone = [(place,) for place in questions if not any(place in pair for pair in pairs)]
+        tables = (*pairs, *alone)
+        return replace(self.wanted, tables=tables, weights=np.ones(len(tables)))
+
+    def half_width(self, found: Shares) -> float:
+        """The largest half-width of a wanted table, for one respondent, about the population."""
+        variances = dict(zip(self.wanted.tables, found.candidates.variances(found.shares).tolist(), strict=True))
+        return TWO_SIDED * sqrt(max(one.variance(variances.get(one.own, 0.0)) for one in self.strata.values()))
+
+    def least_epsilon(self, n: int, width: float) -> Fraction:
+        """The least epsilon, to three digits, at which all wanted tables have this half-width with n respondents."""
+        low, high = LEAST_EPSILON, MOST_EPSILON
+
+        def enough(epsilon: float) -> bool:
+            return self.half_width(self.found(epsilon)) <= width * sqrt(n)
+
+        if not enough(high):
+            raise PlanError(
+                f"not even epsilon {MOST_EPSILON:g} gives a half-width of {width:.4g} with {n:,} people; ask more, or "
+                "want less"
+            )
+        while high / low > 1.0005:
+            middle = sqrt(low * high)
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        digit = Fraction(10) ** (floor(log10(high)) - 2)
+        return ceil(Fraction(high) / digit) * digit
+
+    def plan(self, found: Shares, epsilon: Epsilon, n: int | None) -> Plan:
+        """The plan of these blocks and shares."""
+        blocks = zip(found.candidates.blocks, found.shares.tolist(), strict=True)
+        arms = {tuple(self.names[place] for place in block): share for block, share in blocks}
+        protocols = {name: Public() for name in self.public}
+        return Plan(self.schema, protocols, epsilon=epsilon, arms=arms).for_aim(Aim(self.tables, n))
+
+
+@dataclass(frozen=True)
+class _Stratified:
+    """A wanted table: its protected questions with their cells, in so many strata of public columns."""
+
+    own: Set
+    cells: int
+    strata: int
+
+    @classmethod
+    def of(cls, schema: Schema, places: Mapping[str, int], table: Names) -> "_Stratified":
+        own = tuple(sorted(places[name] for name in table if name in places))
+        cells = prod(schema[name].levels for name in table if name in places)
+        return cls(own, cells, prod(schema[name].levels for name in table if name not in places))
+
+    def variance(self, protected: float) -> float:
+        """The mean cell variance of the whole table for one respondent, given that of the protected questions'.
+
+        A contrast of protected questions is known as well within strata as over all, and each of the others, of the
+        strata alone, has the variance 1.
+        """
+        return protected / self.strata + (self.strata - 1) / (self.strata * self.cells) ** 2
+
+
+def _wanted(
+    schema: Schema, names: Names, strata: Mapping[Names, _Stratified], weights: Mapping[Names, float], *, worst: bool
+) -> Wanted:
+    """The wanted tables of the questions that are protected: public columns are known, and divide their variance."""
+    merged: dict[Set, float] = {}
+    for table, weight in weights.items():
+        if own := strata[table].own:
+            before, more = merged.get(own, 0.0), weight / strata[table].strata
+            merged[own] = max(before, more) if worst else before + more
+    if not merged:
+        raise PlanError("nothing that is wanted is protected: public columns are known as they are")
+    features = [schema[name] for name in names]
+    flags = frozenset(place for place, feature in enumerate(features) if len(feature.columns) == 1)
+    levels = tuple(feature.levels for feature in features)
+    return Wanted(levels, flags, tuple(merged), np.array(list(merged.values())))
+
+
+def _check_all_wanted(names: Names, tables: Sequence[Names]) -> None:
+    """Refuse questions that nothing wants: they would cost nothing only if they are not asked."""
+    if unused := [name for name in names if not any(name in table for table in tables)]:
+        raise PlanError(
+            f"no wanted table has {', '.join(map(repr, unused[:5]))}; add it to want, or leave it out of the schema"
+        )
+
+
+def _weights(schema: Schema, tables: Sequence[Names], weights: Any) -> dict[Names, float]:
+    """How much each wanted table matters."""
+    by_table = dict.fromkeys(tables, 1.0)
+    if not isinstance(weights, Mapping | None):
+        raise PlanError(f"weights are a mapping from tables to numbers; found {abbreviated(weights)}")
+    for key, weight in (weights or {}).items():
+        named = wanted_tables(schema, [key], 1)
+        if any(table not in by_table for table in named):
+            raise PlanError(f"weights are of wanted tables; found {key!r}")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < float("inf"):
+            raise PlanError(f"the weight of {key!r} must be a positive number; found {weight!r}")
+        by_table |= dict.fromkeys(named, float(weight))
+    return by_table
+
+
+def _public(schema: Schema, public: Any) -> Names:
+    """The names of public columns, checked."""
+    if isinstance(public, str) or not isinstance(public, Sequence):
+        raise PlanError(f'public is a list of names, ["region"]; found {abbreviated(public)}')
+    return grouped(schema, tuple(public)) if public else ()
+
+
+def _checked_people(n: Any) -> int | None:
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+        raise PlanError(f"n is how many respondents are expected, a whole number above 0; found {n!r}")
+    return None if n is None else int(n)
+
+
+def _checked_width(width: Any) -> float | None:
+    if width is not None and (isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < 1):
+        raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {width!r}")
+    return None if width is None else float(width)
+
+
+def _checked_spare(spare: Any) -> float:
+    if isinstance(spare, bool) or not isinstance(spare, int | float) or not 0 <= spare < 1:
+        raise PlanError(f"spare is a share of the respondents below 1, such as 0.05; found {spare!r}")
+    return float(spare)

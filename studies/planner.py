@@ -1,0 +1,256 @@
+"""Whether plans say the truth before anybody was asked: predicted standard errors and sample sizes against simulation.
+
+Designed surveys of 5 to 16 questions, whose truths are correlated and skewed and given as the guess; every kind of
+result in two of them. The tables in docs/explain/planner-measured.md are printed by this script.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+import deniable as dn
+from studies.planner_surveys import Classes, drawn, long_way, skewed_classes
+
+EPSILONS = (1.0, 2.0, 4.0)
+DESIGNS = 20
+N = 50_000
+TABLES = 5  # of each survey that are looked at
+SURVEYS, QUICK = 800, 40
+RESULT_SURVEYS = 2_400  # in which every kind of result is looked at: one number each, so that more are needed
+POWER_SURVEYS = 6_000
+LOW, HIGH = 0.98, 1.02  # predicted over simulated standard error
+UNIFORM = 0.97  # that ratio at uniform truth, at least
+NEEDED = 0.03  # the most that a number of people may be wrong by
+MONTE_CARLO = 3  # standard errors that bounds are widened by
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of a predicted to a simulated number, and its Monte Carlo standard error."""
+
+    value: float
+    stderr: float
+
+    def within(self, low: float, high: float = np.inf) -> bool:
+        """Whether it is in a range, widened by three of its standard errors."""
+        return low - MONTE_CARLO * self.stderr <= self.value <= high + MONTE_CARLO * self.stderr
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} +- {self.stderr:.3f}"
+
+
+def ratio(predicted: float, squares: np.ndarray) -> Ratio:
+    """A predicted standard error over the root mean of squared errors, one for each survey."""
+    value = predicted / sqrt(squares.mean())
+    return Ratio(value, value * float(squares.std(ddof=1) / squares.mean()) / 2 / sqrt(len(squares)))
+
+
+def schema_of(design: int) -> dn.Schema:
+    """5 to 16 questions: flags, and every third or so a choice of 3 to 5 answers."""
+    questions = 5 + design * 12 // DESIGNS
+    return dn.Schema(
+        dn.Flag(f"q{k}")
+        if (k + design) % 3
+        else dn.Choice(f"q{k}", [f"v{j}" for j in range(3 + (k + design) // 3 % 3)])
+        for k in range(questions)
+    )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One designed survey: for each of some tables, ratios with the truth as the guess and at uniform truth."""
+
+    questions: int
+    epsilon: float
+    arms: int
+    tables: tuple[tuple[str, ...], ...]
+    guessed: tuple[Ratio, ...]
+    uniform: tuple[Ratio, ...]
+    together: Ratio
+
+
+def measured(design: int, surveys: int) -> Measured:
+    """Plan one survey, make it many times, and compare."""
+    rng = np.random.default_rng(1_000 + design)
+    schema, epsilon = schema_of(design), EPSILONS[design % 3]
+    of = skewed_classes(schema, rng)
+    plan = dn.design(schema, epsilon=epsilon, order=3 if len(schema) == 5 else 2, goal=("mean", "worst")[design % 2])
+    tables = tuple(plan.want[k] for k in rng.permutation(len(plan.want))[:TABLES])  # type: ignore[index,arg-type]
+    made = drawn(plan, of, N, surveys, rng)
+    guessed, uniform, every = [], [], []
+    for names in tables:
+        cells = made.cells(names)
+        if np.abs(cells[0] - long_way(made, names)).max() > 1e-9:
+            raise AssertionError(f"counts of {names} are estimated otherwise than here")
+        squares = ((cells - of.table(names).reshape(-1)) ** 2).mean(axis=1)
+        said = plan.expect(*names, n=N, guess=of.truth(schema, names)).stderr
+        guessed.append(ratio(said, squares))
+        uniform.append(ratio(plan.expect(*names, n=N).stderr, squares))
+        every.append(squares / said**2)
+    together = ratio(1.0, np.mean(every, axis=0))
+    return Measured(len(schema), epsilon, len(plan.arms), tables, tuple(guessed), tuple(uniform), together)
+
+
+# -- every kind of result ----------------------------------------------------------------------------------------------
+
+
+def kinds_of(first: str, second: str) -> dict[str, Callable[[dn.Estimate], Any]]:
+    """Every kind of result of two flags, each with its value and standard error."""
+    return {
+        "single share": lambda est: est.cell({first: True}),
+        "cell": lambda est: est.cell({first: True, second: True}),
+        "conditional share": lambda est: _conditional(est, first, second),
+        "difference": lambda est: est.difference(first, between=(second, True, False)),
+        "ratio": lambda est: est.ratio(first, between=(second, True, False)),
+        "correlation": lambda est: est.correlation(first, second),
+        "Cramer's V": lambda est: est.association(first, second).cramers_v,
+    }
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """One row of a table of conditional shares."""
+
+    value: float
+    stderr: float
+
+
+def _conditional(est: dn.Estimate, first: str, second: str) -> Conditional:
+    row = est.conditional(first, given=second).to_pylist()[-1]
+    return Conditional(row["proportion"], row["stderr"])
+
+
+def results(epsilon: float, surveys: int) -> dict[str, Ratio]:
+    """Predicted over simulated standard errors of every kind of result of two flags that go together."""
+    rng = np.random.default_rng(int(100 * epsilon))
+    schema = dn.Schema([*(dn.Flag(f"q{k}") for k in range(6)), dn.Choice("q6", ["x", "y", "z"])])
+    answers = {
+        name: _two_shares(share) for name, share in zip(schema.names[:6], (0.3, 0.4, 0.5, 0.2, 0.6, 0.5), strict=True)
+    }
+    of = Classes(np.array([0.6, 0.4]), answers | {"q6": np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])})
+    n = 400_000 if epsilon < 2 else 100_000
+    plan = dn.design(schema, epsilon=epsilon)
+    made, names = drawn(plan, of, n, surveys, rng), ("q0", "q1")
+    expected = plan.expect(*names, n=n, guess=of.truth(schema, names)).estimate
+    asked, found = kinds_of(*names), {}
+    values = [[kind(est).value for kind in asked.values()] for est in made.estimates(names)]
+    for name, kind, own in zip(asked, asked.values(), np.array(values).T, strict=True):
+        found[name] = ratio(float(kind(expected).stderr), (own - own.mean()) ** 2 * len(own) / (len(own) - 1))
+    return found
+
+
+def _two_shares(share: float) -> np.ndarray:
+    """A flag's shares in two classes, far from each other."""
+    low, high = share * 0.4, min(0.95, share * 1.9)
+    return np.array([[1 - low, low], [1 - high, high]])
+
+
+# -- numbers of people -------------------------------------------------------------------------------------------------
+
+
+def people_for_half_width(design: int, surveys: int) -> Ratio:
+    """The number of people said for a half-width over the number that simulated surveys of that size would need."""
+    rng = np.random.default_rng(2_000 + design)
+    schema = schema_of(design)
+    of, plan = skewed_classes(schema, rng), dn.design(schema, epsilon=EPSILONS[design % 3])
+    names = plan.want[0]  # type: ignore[index]
+    said = plan.needed(*names, half_width=0.02, guess=of.truth(schema, names))
+    cells = drawn(plan, of, said, surveys, rng).cells(names)
+    squares = ((cells - of.table(names).reshape(-1)) ** 2).mean(axis=1)
+    root = ratio(0.02 / 1.959963984540054, squares)
+    return Ratio(root.value**2, 2 * root.value * root.stderr)
+
+
+def people_for_power(epsilon: float, surveys: int) -> tuple[float, Ratio]:
+    """The simulated power of the number of people said for 0.8; and that number over the one that has it."""
+    from scipy.stats import norm
+
+    rng = np.random.default_rng(3_000 + int(epsilon))
+    schema = dn.Schema(dn.Flag(f"q{k}") for k in range(6))
+    plan = dn.design(schema, epsilon=epsilon)
+    said = plan.needed("q0", "q1", correlation=0.1, guess={"q0": 0.3, "q1": 0.6})
+    of = _correlated(0.3, 0.6, 0.1, schema)
+    made = drawn(plan, of, said, surveys, rng)
+    found = [est.correlation("q0", "q1") for est in made.estimates(("q0", "q1"))]
+    power = float(np.mean([abs(one.value) > 1.959963984540054 * one.stderr for one in found]))
+    edge, stderr = norm.isf(0.025), sqrt(power * (1 - power) / surveys)
+    value = ((edge + norm.ppf(power)) / (edge + norm.ppf(0.8))) ** 2
+    return power, Ratio(value, 2 * value * stderr / norm.pdf(norm.ppf(power)) / (edge + norm.ppf(power)))
+
+
+def _correlated(first: float, second: float, correlation: float, schema: dn.Schema) -> Classes:
+    """Four classes, one for each combination of the first two flags' answers; the others are even."""
+    both = first * second + correlation * sqrt(first * (1 - first) * second * (1 - second))
+    shares = np.array([1 - first - second + both, second - both, first - both, both])
+    even = {name: np.full((4, 2), 0.5) for name in schema.names[2:]}
+    no, yes = [1.0, 0.0], [0.0, 1.0]
+    return Classes(shares, {"q0": np.array([no, no, yes, yes]), "q1": np.array([no, yes, no, yes])} | even)
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def run(*, quick: bool = False) -> None:
+    """Print what was predicted over what was simulated, and whether that is as near as it must be."""
+    surveys, designs = (QUICK, range(0, DESIGNS, 7)) if quick else (SURVEYS, range(DESIGNS))
+    start = time.process_time()
+    _designs([measured(design, surveys) for design in designs], surveys)
+    more = surveys if quick else RESULT_SURVEYS
+    _results({epsilon: results(epsilon, more) for epsilon in ((2.0,) if quick else (1.0, 4.0))}, more)
+    _people(quick=quick, surveys=surveys)
+    print(f"\n{time.process_time() - start:,.0f} seconds of one processor")
+
+
+def _verdict(right: Sequence[bool]) -> str:
+    return "as it must be" if all(right) else f"MISSED in {len(right) - sum(right)} of {len(right)}"
+
+
+def _designs(found: Sequence[Measured], surveys: int) -> None:
+    print(f"\nPredicted over simulated standard error of cells, {surveys:,} surveys of {N:,} people each\n")
+    print("| questions | epsilon | arms | all tables | least | most | at uniform truth, least | most |")
+    print("|---|---|---|---|---|---|---|---|")
+    for one in found:
+        guessed, uniform = ([each.value for each in of] for of in (one.guessed, one.uniform))
+        print(
+            f"| {one.questions} | {one.epsilon:g} | {one.arms} | {one.together} | {min(guessed):.3f} | "
+            f"{max(guessed):.3f} | {min(uniform):.3f} | {max(uniform):.3f} |"
+        )
+    tables = [each for one in found for each in one.guessed]
+    print(f"\nEvery table {LOW:g} to {HIGH:g}: {_verdict([each.within(LOW, HIGH) for each in tables])}")
+    print(f"Every survey {LOW:g} to {HIGH:g}: {_verdict([one.together.within(LOW, HIGH) for one in found])}")
+    uniform = [each.within(UNIFORM) for one in found for each in one.uniform]
+    print(f"At uniform truth at least {UNIFORM:g}: {_verdict(uniform)}")
+    stderrs = [each.stderr for each in tables]
+    print(f"Monte Carlo standard errors of a table's ratio: {min(stderrs):.3f} to {max(stderrs):.3f}")
+
+
+def _results(found: dict[float, dict[str, Ratio]], surveys: int) -> None:
+    print(f"\nPredicted over simulated standard error of every kind of result, {surveys:,} surveys\n")
+    print("| | " + " | ".join(f"epsilon {epsilon:g}" for epsilon in found) + " |")
+    print("|---|" + "---|" * len(found))
+    for name in next(iter(found.values())):
+        print(f"| {name} | " + " | ".join(str(own[name]) for own in found.values()) + " |")
+    print(
+        f"\n{LOW:g} to {HIGH:g}: {_verdict([one.within(LOW, HIGH) for own in found.values() for one in own.values()])}"
+    )
+
+
+def _people(*, quick: bool, surveys: int) -> None:
+    designs, again = ((4,), 200) if quick else ((4, 9, 14), POWER_SURVEYS)
+    right = []
+    print(
+        "\nNumber of people said over the number found by simulation\n\n| for | said / found | power |\n|---|---|---|"
+    )
+    for design in designs:
+        one = people_for_half_width(design, 2 * surveys)
+        right.append(one.within(1 - NEEDED, 1 + NEEDED))
+        print(f"| a half-width, {len(schema_of(design))} questions, epsilon {EPSILONS[design % 3]:g} | {one} | |")
+    for epsilon in (2.0,) if quick else EPSILONS:
+        power, one = people_for_power(epsilon, again)
+        right.append(one.within(1 - NEEDED, 1 + NEEDED))
+        print(f"| a power of 0.8, epsilon {epsilon:g} | {one} | {power:.3f} |")
+    print(f"\nWithin {NEEDED:.0%}: {_verdict(right)}")
