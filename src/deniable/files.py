@@ -95,22 +95,30 @@ def replacing(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+class Stopped(KeyboardInterrupt):
+    """A signal asked to stop.
+
+    Python remembers a plain KeyboardInterrupt that passes through `exec` of a string, as importing a dataclass does,
+    and then ends the process by SIGINT whatever its exit status. Of a subclass it does not.
+    """
+
+
 @contextmanager
 def stopping(*numbers: signal.Signals) -> Iterator[None]:
-    """Let these signals raise KeyboardInterrupt, so that a file being written is removed before the process ends.
+    """Let these signals raise `Stopped`, so that a file being written is removed before the process ends.
 
-    The KeyboardInterrupt that leaves has the number of the last signal as its argument.
+    The `Stopped` that leaves has the number of the last signal as its argument.
     """
 
     def stop(number: int, _frame: object) -> None:
         _stop_signals.append(number)
-        raise KeyboardInterrupt
+        raise Stopped
 
     before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(*_stop_signals[-1:]) from None
+        raise Stopped(*_stop_signals[-1:]) from None
     finally:
         _stop_signals.clear()
         for number, handler in before.items():
@@ -118,6 +126,6 @@ def stopping(*numbers: signal.Signals) -> Iterator[None]:
 
 
 def check_stopped() -> None:
-    """Raise KeyboardInterrupt if a signal asked to stop: the first one may be lost in a library's callback."""
+    """Raise `Stopped` if a signal asked to stop: the first one may be lost in a library's callback."""
     if _stop_signals:
-        raise KeyboardInterrupt
+        raise Stopped

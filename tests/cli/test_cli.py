@@ -242,6 +242,20 @@ def test_stopped_by_a_signal_nothing_stays(survey: Path) -> None:
     assert sorted(survey.iterdir()) == before
 
 
+def test_the_exit_status_names_the_signal_wherever_it_came(tmp_path: Path) -> None:
+    """A KeyboardInterrupt inside `exec` of a string, where dataclasses are made, must not end the process by SIGINT."""
+    (tmp_path / "stopped.py").write_text(
+        "import os, signal, sys\n"
+        "from deniable.files import stopping\n"
+        "try:\n"
+        "    with stopping(signal.SIGTERM):\n"
+        "        exec('os.kill(os.getpid(), signal.SIGTERM); sum(range(100))')\n"
+        "except KeyboardInterrupt as stop:\n"
+        "    sys.exit(128 + stop.args[0])\n"
+    )
+    assert subprocess.run([sys.executable, "-m", "stopped"], cwd=tmp_path).returncode == 143
+
+
 def test_counting_tells_its_progress_on_a_terminal(survey: Path) -> None:
     plan = dn.Plan.load("plan.json")
     answers = {"smoker": [True] * 3, "age": ["old"] * 3, "income": [1] * 3}
