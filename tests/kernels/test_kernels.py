@@ -98,6 +98,13 @@ def test_histogram_by_brute_force(evidence: tuple[np.ndarray, np.ndarray]) -> No
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("columns", [1, 4, 12, 13])
+def test_values_by_brute_force(columns: int) -> None:
+    codes, out = COMPARISONS["values"][1](999, columns, 0, np.random.default_rng(1))
+    plain.values(codes, out)
+    assert out.tolist() == [codes.tolist().count(value) for value in range(columns)]
+
+
 def test_hashed_by_brute_force() -> None:
     seeds, shown, buckets, out = COMPARISONS["hashed"][1](200, 11, 0, np.random.default_rng(1))
     plain.hashed(seeds, shown, buckets, out)

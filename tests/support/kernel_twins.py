@@ -80,6 +80,10 @@ def _one_hot(reports: int, columns: int, _density: float, rng: np.random.Generat
     return rng.integers(columns, size=reports).astype(np.int16), _rubbish(new_planes(columns, reports))
 
 
+def _values(reports: int, columns: int, _density: float, rng: np.random.Generator) -> Arguments:
+    return rng.integers(columns, size=reports).astype(np.int16), np.zeros(columns, np.int64)
+
+
 def _shuffled_sets(reports: int, columns: int, density: float, rng: np.random.Generator) -> Arguments:
     """Sets of a third of the values, or of all but one where there are few."""
     values = max(2, columns)
@@ -133,6 +137,7 @@ COMPARISONS: dict[str, tuple[str, Callable[[int, int, float, np.random.Generator
     "table": ("table", _table),
     "histogram of flags": ("histogram", _flag_codes),
     "histogram of flags and codes": ("histogram", _mixed_codes),
+    "values": ("values", _values),
     "copy": ("copy", _copy),
     "one-hot": ("one_hot", _one_hot),
     "shuffled sets": ("shuffled_sets", _shuffled_sets),

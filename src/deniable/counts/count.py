@@ -5,7 +5,7 @@ tallies add up.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
@@ -59,16 +59,10 @@ def count(
     workers = max(1, min(processors() if many or len(tally.arms) == 1 else 1, -(-total // rows)))
     if workers > 1:  # one was checked with the tally
         tally.check_memory(workers)
-    needed = [arm.needed for arm in tally.arms]
-
-    def count_some(next_batch: Callable[[], Batch | None]) -> Tally:
-        """What each worker does: fetch batches until there are none, and add them up."""
-        own = tally.empty()
-        while (batch := next_batch()) is not None:
-            own.add_shown(len(batch), batch.shown, batch.arm)
-        return own
-
-    first, *others = _spread(count_some, batches(needed, rows), workers)
+    found = batches([arm.needed for arm in tally.arms], rows)
+    if workers == 1:  # a thread of its own, and a sum, would only cost time
+        return _added(tally, found).counts()
+    first, *others = _spread(tally, found, workers)
     return sum(others, start=first).counts()
 
 
@@ -77,8 +71,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _spread(work: Callable[[Callable[[], Batch | None]], Tally], batches: Iterator[Batch], workers: int) -> list[Tally]:
-    """Let workers fetch batches, one at a time, and return what each made of its own."""
+def _added(tally: Tally, batches: Iterable[Batch]) -> Tally:
+    """A tally to which all batches were added."""
+    for batch in batches:
+        tally.add_shown(len(batch), batch.shown, batch.arm)
+    return tally
+
+
+def _spread(tally: Tally, batches: Iterator[Batch], workers: int) -> list[Tally]:
+    """Let workers fetch batches, one at a time, and return the tallies of the same that each of them made."""
     turn, stopped = Lock(), Event()
 
     def next_batch() -> Batch | None:
@@ -87,7 +88,7 @@ def _spread(work: Callable[[Callable[[], Batch | None]], Tally], batches: Iterat
 
     def worker() -> Tally:
         try:
-            return work(next_batch)
+            return _added(tally.empty(), iter(next_batch, None))
         except BaseException:
             stopped.set()  # the others stop at their next batch
             raise

@@ -20,12 +20,12 @@ from deniable.counts.evidence_planes import Evidence, plane_rows
 from deniable.counts.layout import MOST_PATTERNS, Array, Names, patterns_shape, slabs
 from deniable.errors import CountError
 from deniable.kernels import physical_memory, plain
+from deniable.kernels.bitplanes import FEW_VALUES
 from deniable.reports.fields import fields
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form
 
 MOST_ROWS = 1 << 20  # A batch has at most so many reports.
-FEW_VALUES = 12  # Up to so many values of one unit are counted one by one.
 CODED_CELLS = 1024  # From so many cells on, a histogram of codes beats ANDing planes.
 MOST_CODES = 1 << 26  # A histogram of more codes than this would take too much memory.
 WHOLE_CELLS = 1 << 17  # Up to so many cells, the table of all features is as good as all tables of some.
@@ -261,18 +261,9 @@ class ValueTable(TallyKind):
     def plain_seconds(self, reports: int) -> float:
         return 5e-10 * min(self.cells, FEW_VALUES) * reports
 
-    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:  # noqa: ARG002 - one contract
-        shown, values = batch.shown[self.names[0]], len(out) - 1
+    def add(self, batch: Evidence, out: Array, tools: ModuleType) -> None:
         out[0] += batch.reports
-        if values > FEW_VALUES:
-            out[1:] += np.bincount(shown, minlength=values)
-            return
-        rest = batch.reports  # numpy compares and counts faster than it makes a histogram of few values
-        for value in range(values - 1):
-            found = int(np.count_nonzero(shown == value))
-            out[1 + value] += found
-            rest -= found
-        out[values] += rest
+        tools.values(batch.shown[self.names[0]], out[1:])
 
     def read(self, out: Array) -> Counted:
         return Counted(table=(self.names, out))

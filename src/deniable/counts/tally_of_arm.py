@@ -47,17 +47,17 @@ class ArmTally:
         """What decides how long its batches take: the same for most arms of a plan."""
         return tuple((type(kind), kind.shape) for kind in self.kinds)
 
-    @property
+    @cached_property
     def planes(self) -> Names:
         """The units whose evidence is laid out as bit planes."""
         return tuple(dict.fromkeys(name for kind in self.kinds for name in kind.planes))
 
-    @property
+    @cached_property
     def plane_rows(self) -> int:
         """How many bit planes a batch takes."""
         return plane_rows(self.plan, self.planes)
 
-    @property
+    @cached_property
     def needed(self) -> Names:
         """The units that have to be read from the reports."""
         return tuple(dict.fromkeys(name for kind in self.kinds for name in kind.needed))

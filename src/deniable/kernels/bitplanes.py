@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 Words = npt.NDArray[np.uint64]
 
+FEW_VALUES = 12  # Up to so many values of a column of codes are counted one by one, which is then the fastest way.
 STEP = 64  # Words: the length of a plane is a multiple of this, so that kernels need no special last step.
 
 

@@ -19,15 +19,17 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 from deniable.client import COEFFICIENTS, PRIME
+from deniable.kernels.bitplanes import FEW_VALUES
 from deniable.kernels.compiled_shares import WORD, bends, declare, grow, leap, mix
 
 __all__ = [
     "bends", "copy", "grow", "hashed", "histogram", "leap", "mix", "one_hot", "pack", "pairs",
-    "shuffled_sets", "table", "triples",
+    "shuffled_sets", "table", "triples", "values",
 ]  # fmt: skip
 
 TILE = 512  # Words of each plane that are counted at a time: 4 KiB, so that all planes of a tile stay in the cache.
 SMALL = 1 << 17  # Codes up to which a histogram is tallied in 32 bits, as it then stays in the second-level cache.
+RUN = 1 << 13  # Codes whose values are counted at a time, in 16 bits: they stay in the first-level cache.
 STRIP = 64  # Planes of b that are counted at a time, so that they stay in the second-level cache.
 
 # The bits, or bytes, of a word whose index among 8 lacks 4, 2 and 1: what `_exchange` leaves where it is.
@@ -273,6 +275,29 @@ def _tally(addresses, reports, codes, out):
         for k in range(columns):
             code |= np.int64(load_octet(addresses[k] + report // 8) >> np.uint64(report % 8) & np.uint64(1)) << k
         out[code] += 1
+
+
+@njit(nogil=True, cache=True)
+def values(codes, out):
+    """Histogram of a column of codes below len(out): out[v] += reports that show v.
+
+    Few values are compared with one by one, eight or more codes at a time; many are looked up.
+    """
+    if len(out) > FEW_VALUES:
+        for i in range(len(codes)):
+            out[codes[i]] += 1
+        return
+    last = len(out) - 1  # it has all the others
+    for start in range(0, len(codes), RUN):
+        run = codes[start : start + RUN]
+        rest = len(run)
+        for v in range(last):
+            value, found = np.int16(v), np.int16(0)
+            for i in range(len(run)):
+                found += np.int16(run[i] == value)
+            out[v] += found
+            rest -= found
+        out[last] += rest
 
 
 @njit(nogil=True, cache=True)

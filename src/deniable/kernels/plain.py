@@ -8,7 +8,7 @@ import ctypes
 import numpy as np
 import numpy.typing as npt
 
-from deniable.kernels.bitplanes import Words
+from deniable.kernels.bitplanes import FEW_VALUES, Words
 from deniable.kernels.hashing import bucket
 
 Tallies = npt.NDArray[np.int64]
@@ -64,6 +64,19 @@ def histogram(addresses: npt.NDArray[np.int64], reports: int, codes: npt.NDArray
     if len(codes):
         code |= codes.astype(np.int64) << len(addresses)
     out += np.bincount(code, minlength=len(out))
+
+
+def values(codes: npt.NDArray[np.int16], out: Tallies) -> None:
+    """Histogram of a column of codes below len(out): out[v] += reports that show v."""
+    if len(out) > FEW_VALUES:
+        out += np.bincount(codes, minlength=len(out))
+        return
+    rest = len(codes)  # numpy compares and counts faster than it makes a histogram of few values
+    for value in range(len(out) - 1):
+        found = int(np.count_nonzero(codes == value))
+        out[value] += found
+        rest -= found
+    out[-1] += rest
 
 
 def copy(addresses: npt.NDArray[np.int64], rows: npt.NDArray[np.int64], reports: int, out: Words) -> None:
