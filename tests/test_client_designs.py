@@ -508,6 +508,8 @@ def test_an_assigned_arm_is_given_and_never_drawn() -> None:
     for unknown in ("panel C", ""):
         with pytest.raises(client.PlanError, match="must be one of 'panel A', 'panel B'; found"):
             client.report({}, text, arm=unknown)
+    with pytest.raises(client.PlanError, match=r"found 'pannel B'; did you mean 'panel B'\?$"):
+        client.questions(text, "pannel B")
     for wrong in (1, ["panel B"], {"age": "an answer"}):
         with pytest.raises(client.PlanError, match="the arm must be given by its name; found '[a-z]*'$"):
             client.report({}, text, arm=wrong)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deniable.errors import MOST_SHOWN, abbreviated, listed
+from deniable.errors import MOST_SHOWN, abbreviated, listed, meant
 
 
 @pytest.mark.parametrize("value", [1, None, "a  b", "a\nb", True, ["a", 1], {"a": 1}, b"\0", np.arange(3)])
@@ -30,6 +30,8 @@ def test_frames_are_named_by_their_type() -> None:
 
 
 def test_lists_of_names_say_how_many_more_there_are() -> None:
+    assert meant("Smokr", ["drinker", "smoker"]) == meant("SMOKER", ["smoker"]) == "; did you mean 'smoker'?"
+    assert meant("age", ["drinker", "smoker"]) == meant("age", []) == ""
     assert listed([]) == ""
     assert listed(["a", "b"]) == "'a', 'b'"
     assert listed(["x" * 1000]) == abbreviated("x" * 1000)

@@ -238,7 +238,11 @@ def _arm_number(plan: CheckedPlan, arm: str | None, source: Source) -> int:
     """The number of a named arm, or of one that is drawn: the first whose cumulated shares are above the draw."""
     if arm is not None:
         _need(isinstance(arm, str), "the arm must be given by its name", type(arm).__name__)
-        _need(arm in plan.names, f"the arm must be one of {_listed(plan.names)}", arm)
+        if arm not in plan.names:
+            import difflib  # names of arms are no answers, and may be quoted
+
+            alike = [f"; did you mean {name!r:.200}?" for name in difflib.get_close_matches(arm, plan.names, 1)]
+            raise PlanError(f"the arm must be one of {_listed(plan.names)}; found {arm!r:.200}{''.join(alike)}")
         return plan.names.index(arm)
     _need(not plan.assigned, "the device must not draw an arm that is assigned; give its name, arm=...", arm)
     return bisect.bisect_right(plan.bounds, _draws(source, 1)[0]) if len(plan.arms) > 1 else 0

@@ -68,6 +68,22 @@ def abbreviated(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
 
 
+# How much alike two names are, from 0 to 1, if one is taken for the other misspelt.
+LIKE = 0.75
+
+
+def meant(name: str, names: Iterable[str]) -> str:
+    """The question whether a name like this one was meant, for the end of an error; empty if none is like it.
+
+    Upper and lower case are the same here.
+    """
+    from difflib import get_close_matches
+
+    by_small = {one.casefold(): one for one in names}
+    found = get_close_matches(name.casefold(), by_small, n=1, cutoff=LIKE)
+    return f"; did you mean {abbreviated(by_small[found[0]])}?" if found else ""
+
+
 def listed(names: Iterable[str]) -> str:
     """Names as an error message lists them: the first ones, and how many more there are."""
     texts = [abbreviated(name) for name in names]

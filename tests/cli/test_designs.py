@@ -119,7 +119,7 @@ FILES: dict[str, tuple[str, list[str], str]] = {
     "half a quote": (FEATURES, ["--arm", '"smoker'], "--arm takes names with commas between them"),
     "unknown": (FEATURES, ["--together", "smoker,sex"], "no feature 'sex'"),
     "left out": (FEATURES, ["--arm", "smoker,age"], "no arm asks 'income'"),
-    "misspelt": ('arm = ["smoker"]' + FEATURES, [], "survey.toml: unknown key 'arm'; is it 'arms'?"),
+    "misspelt": ('arm = ["smoker"]' + FEATURES, [], "survey.toml: unknown key 'arm'; did you mean 'arms'?"),
     "too late": (FEATURES + 'together = [["smoker", "age"]]', [], r"'together' stands inside a table of \[\[feat"),
     "in an arm": (FEATURES + ARMS + "assigned = true", [], r"'assigned' stands inside a table of \[\[arms\]\]"),
     "not a list": ('together = "smoker"' + FEATURES, [], "together is a list of lists of names"),

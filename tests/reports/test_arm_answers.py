@@ -157,6 +157,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: changed("which", 5, "c"),
         r"row 5 \(counted from 0\), column 'which': 'c' is no arm of this plan; its arms are 'a', 'b'",
     ),
+    "a misspelt arm": (
+        lambda: COLUMNS | {"which": ["A"] * N},
+        r"column 'which': 'A' is no arm of this plan; its arms are 'a', 'b'; did you mean 'a'\?$",
+    ),
     "no arm": (lambda: changed("which", 6, None), r"row 6 \(counted from 0\), column 'which': null; every record has"),
     "arms as numbers": (lambda: COLUMNS | {"which": range(N)}, "column 'which' must be text, .*; found int64"),
     "arms of several types": (lambda: changed("which", 3, 4), "column 'which' must be text, .*of several types"),
@@ -174,6 +178,37 @@ REFUSED: dict[str, tuple[Any, str]] = {
 def test_what_is_refused(data: Any, message: str) -> None:
     with pytest.raises(dn.AnswerError, match=message):
         dn.randomize(data(), PLAN, arm="which")
+
+
+def test_missing_answers_hint_at_the_column_of_arms(tmp_path: Path) -> None:
+    """Where arms are drawn all answers are needed; an error about one that is missing says how not to need it."""
+    hint = r"name the column that says which, arm='...': answers to the questions of other arms may then be left out$"
+    answers = {name: column * 5 for name, column in without("which").items()}
+    table = pa.table(answers)
+    pq.write_table(table, tmp_path / "x.parquet")
+    csv.write_csv(table, tmp_path / "x.csv")
+    rows = [{name: value for name, value in row.items() if value is not None} for row in table.to_pylist()]
+    for data in (answers, table.to_pandas(), rows, str(tmp_path / "x.parquet"), str(tmp_path / "x.csv")):
+        with pytest.raises(dn.AnswerError, match=hint) as refused:
+            dn.randomize(data, OPEN)
+        assert type(refused.value) is dn.AnswerError
+    for data in (without("age"), pd.DataFrame(without("age")), tmp_path / "y.csv"):
+        (tmp_path / "y.csv").write_text("smoker,income\ntrue,5\n")
+        with pytest.raises(dn.AnswerError, match=f"column 'age' is missing; found.*{hint}"):
+            dn.randomize(data, OPEN)
+
+
+def test_no_hint_at_arms_where_it_would_not_help() -> None:
+    """What an arm was given for, what is wrong rather than missing, and plans without arms get no such hint."""
+    some = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    complete = {name: [next(value for value in column if value is not None)] * N for name, column in COLUMNS.items()}
+    complete["smoker"] = ["maybe"] * N
+    for data, plan, arm in (
+        (changed("age", 9, None), OPEN, "which"), (complete, OPEN, None), ({"smoker": [None]}, some, None)
+    ):  # fmt: skip
+        with pytest.raises(dn.AnswerError) as refused:
+            dn.randomize(data, plan, arm=arm)
+        assert "arm=" not in str(refused.value)
 
 
 def test_errors_in_files_name_the_row_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import names_of
 from deniable.client import SCALE
-from deniable.errors import PlanError, abbreviated
+from deniable.errors import PlanError, abbreviated, meant
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 KEYS = ("want", "arms", "together", "public", "assigned", "unequal")
 # What one of its arms may say.
 ARM_KEYS = ("ask", "name", "share")
-# How much alike two keys are, from 0 to 1, if one is taken for the other misspelt.
-LIKE = 0.75
 # A "+" with an even number of quotes behind it, so not inside a quoted name.
 BETWEEN_BLOCKS = re.compile(r'\+(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
@@ -212,8 +209,8 @@ def _document(path: str) -> Mapping[str, Any]:
 def _check_keys(document: Mapping[str, Any]) -> None:
     """Refuse a misspelt key, and one that TOML has put into the table above it."""
     for key in document:
-        if key not in ("features", *KEYS) and (meant := get_close_matches(key, KEYS, n=1, cutoff=LIKE)):
-            raise PlanError(f"unknown key {key!r}; is it {meant[0]!r}?")
+        if key not in ("features", *KEYS) and (instead := meant(key, KEYS)):
+            raise PlanError(f"unknown key {key!r}{instead}")
     tables = [("features", table) for table in _tables(document, "features")]
     for where, table in [*tables, *(("arms", table) for table in _tables(document, "arms"))]:
         if inside := [key for key in KEYS if key in table]:

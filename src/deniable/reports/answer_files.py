@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from deniable.errors import AnswerError, listed
 from deniable.files import expanded
+from deniable.reports.answers_in import LeftOutError
 from deniable.reports.parquet import PLAN_KEY, open_parquet
 
 Files = str | Path | Sequence[str | Path]
@@ -89,7 +90,8 @@ def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> No
             what = "stands twice" if name in header else "is missing"
             found = listed(header) or "none: the file is empty"
             commas = "; columns are separated by commas" if len(header) == 1 and set(header[0]) & set(";\t|") else ""
-            raise AnswerError(f"{path}: column {name!r} {what}; found {found}{commas}")
+            kind = AnswerError if name in header else LeftOutError
+            raise kind(f"{path}: column {name!r} {what}; found {found}{commas}")
 
 
 def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:

@@ -20,6 +20,10 @@ from deniable.kernels.perturb import BLOCK, Codes
 from deniable.reports.report_columns import Place, is_text, number_at, whole
 
 
+class LeftOutError(AnswerError):
+    """Raised for an answer, or a whole column of answers, that is not there; `randomize` says what may be left out."""
+
+
 def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence[str] = ()) -> dict[str, Any]:
     """The named columns of some records, or all columns: Arrow arrays where they have one type, else lists.
 
@@ -43,7 +47,7 @@ def _column(source: Mapping[str, Any], name: str) -> Any:
     try:
         return client.answer(source, name)
     except AnswerError as error:
-        raise AnswerError(f"{error}; found {listed(source) or 'none'}") from None
+        raise LeftOutError(f"{error}; found {listed(source) or 'none'}") from None
 
 
 def _is_numpy_bool(values: Any) -> bool:
@@ -78,8 +82,8 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
         for name, column in table.items():
             try:
                 column.append(_column(record, name))
-            except AnswerError as error:
-                raise AnswerError(f"row {row} (counted from 0), {error}") from None
+            except LeftOutError as error:
+                raise LeftOutError(f"row {row} (counted from 0), {error}") from None
     table |= {name: [record.get(name) for record in rows] for name in optional if name not in table}
     return {name: _as_arrow(column, name) for name, column in table.items()}
 
@@ -203,7 +207,8 @@ def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
         return client.encode(feature, value)
     except AnswerError as error:
         found = "" if value is None else f"; found {abbreviated(value)}"
-        raise AnswerError(f"row {row} (counted from 0), {error}{found}") from None
+        left_out = value is None or (isinstance(value, str | float) and (value == "" or value != value))  # nan
+        raise (LeftOutError if left_out else AnswerError)(f"row {row} (counted from 0), {error}{found}") from None
 
 
 def is_number(kind: Any) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from deniable.errors import AnswerError, listed
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports.answers_in import encode
-from deniable.reports.arm_columns import arm_numbers
+from deniable.reports.arm_columns import arm_numbers, no_arm
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.report_columns import whole
 from deniable.survey.plan import Plan
@@ -33,10 +33,8 @@ def given_arms(plan: Plan, name: str, column: Any, first_row: int = 0) -> npt.ND
         raise AnswerError(f"column {name!r} must be text, the name of each record's arm; found {found}")
     if len(numbers) and numbers.min() < 0:
         row = int(numbers.argmin())
-        found = column[row].as_py()
-        what = "null; every record has an arm" if found is None else f"{found!r} is no arm of this plan"
-        arms = f"its arms are {listed(plan.arm_names)}"
-        raise AnswerError(f"row {first_row + row} (counted from 0), column {name!r}: {what}; {arms}")
+        what = no_arm(plan, column[row].as_py(), "record")
+        raise AnswerError(f"row {first_row + row} (counted from 0), column {name!r}: {what}")
     return numbers
 
 

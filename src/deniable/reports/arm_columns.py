@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from deniable.errors import abbreviated, listed, meant
 from deniable.reports.fields import Field, fields
 from deniable.reports.report_columns import Column, is_text, whole
 from deniable.survey.blocks import Block
@@ -97,3 +98,11 @@ def arm_numbers(plan: Plan, column: Any) -> npt.NDArray[np.int64] | None:
     numbers = pc.index_in(texts.cast(pa.string()), pa.array(plan.arm_names))
     numbers = numbers if texts is column else numbers.take(column.indices)
     return np.asarray(numbers.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def no_arm(plan: Plan, found: str | None, of: str) -> str:
+    """What is wrong with text that names no arm of a plan, where each report (or record) has one."""
+    arms = f"its arms are {listed(plan.arm_names)}"
+    if found is None:
+        return f"null; every {of} has an arm; {arms}"
+    return f"{abbreviated(found)} is no arm of this plan; {arms}{meant(found, plan.arm_names)}"

@@ -12,6 +12,7 @@ from deniable.errors import AnswerError, PlanError, abbreviated
 from deniable.files import check_stopped, check_target
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports import answer_files, answers_in
+from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.fields import fields
@@ -20,6 +21,12 @@ from deniable.reports.randomness import secure, seeded
 from deniable.reports.reports import Reports, joined_tables, no_reports
 from deniable.survey.plan import Plan
 from deniable.text.progress import watched
+
+# What an error adds to an answer that is missing where each record's arm is drawn, so that all answers are needed.
+MAY_BE_LEFT_OUT = (
+    ". If each record was asked one arm, name the column that says which, arm='...': answers to the questions of other "
+    "arms may then be left out"
+)
 
 
 @overload
@@ -100,6 +107,16 @@ def randomize(
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     work = _Work(plan, secure() if rng is None else seeded(rng), _checked_arm(plan, arm))
+    try:
+        return _reports_or_file(data, work, output)
+    except LeftOutError as error:
+        drawn = plan.has_arms and arm is None
+        raise AnswerError(f"{error}{MAY_BE_LEFT_OUT if drawn else ''}") from None
+
+
+def _reports_or_file(data: Any, work: "_Work", output: str | Path | None) -> Reports | int:
+    """The randomized answers of data, from memory or files, in memory or in a file, of which it is how many."""
+    plan = work.plan
     files = answer_files.found_files(data, *work.names) if answer_files.are_files(data) else None
     if output is not None:
         check_target(output, *files or ())
@@ -140,7 +157,7 @@ class _Work:
             try:
                 part = self.part(batch.table, batch.first_row)
             except AnswerError as error:
-                raise AnswerError(f"{batch.path}: {error}") from None
+                raise type(error)(f"{batch.path}: {error}") from None
             check_stopped()
             yield part
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import ReportError, listed
-from deniable.reports.arm_columns import ArmColumns, arm_columns, arm_numbers
+from deniable.reports.arm_columns import ArmColumns, arm_columns, arm_numbers, no_arm
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.fields import columns_by_name
 from deniable.reports.report_columns import Column, Place, ValueColumn, whole
@@ -84,10 +84,8 @@ def arms_in(plan: Plan, name: str, column: Any, first: int = 0) -> npt.NDArray[n
         raise ReportError(f"column {name!r} of the reports must be text, the names of arms; found {column.type}")
     if len(numbers) and numbers.min() < 0:
         row = int(numbers.argmin())
-        found = column[row].as_py()
-        what = "null; every report has an arm" if found is None else f"{found!r} is no arm of this plan"
-        arms = f"its arms are {listed(plan.arm_names)}"
-        raise ReportError(f"report {first + row} (counted from 0), column {name!r}: {what}; {arms}")
+        what = no_arm(plan, column[row].as_py(), "report")
+        raise ReportError(f"report {first + row} (counted from 0), column {name!r}: {what}")
     return numbers
 
 
