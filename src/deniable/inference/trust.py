@@ -53,7 +53,7 @@ class Judged:
     """
 
     n: int
-    asked: int
+    asked: Array | int  # of each combination of rows, those who were asked what it looks at
     found: Cumulants
     fixed: Bools  # where the result has no error: nothing was randomized, or it is known
     references: tuple[Cumulants, Cumulants] | None = None
@@ -68,7 +68,7 @@ def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) 
     """
     found = sum((one.found for one in each), start=NOTHING)
     enough = (found.variance > 0) & reduce(np.logical_and, [one.enough for one in each])
-    enough &= subject is Subject.RESPONDENTS or min(one.asked for one in each) >= FEWEST
+    enough &= subject is Subject.RESPONDENTS or reduce(np.minimum, [one.asked for one in each]) >= FEWEST
     if products := [(one.own or one.found, *one.references) for one in each if one.references]:
         own, independent, even = (sum(parts, start=NOTHING) for parts in zip(*products, strict=True))
         n = sum(one.n for one in each)

@@ -173,3 +173,24 @@ def test_multi_select_flags_and_ranges_are_asked_in_arms() -> None:
         cell = found.cell({"income": low, "drugs: tea": True})
         assert abs(cell.value - shares[:, 1, :, 0].sum()) < 4 * cell.stderr
         assert cell.stderr < 0.02
+
+
+@pytest.mark.parametrize("about", ["population", "respondents"])
+def test_a_share_in_a_larger_table_is_trusted_as_its_projection_is(about: str) -> None:
+    """Few were asked the whole table, and many each question of it: only what is looked at decides."""
+    plan = dn.Plan(SCHEMA, epsilon=4.0, arms={("a", "b", "c"): 1_000, ("a",): 20_000, ("b", "c"): 44_536})
+    counts = counts_of(plan, DEPENDENT, n=2_000)
+    whole = dn.estimate(counts, ["a", "b", "c"]).about(about)
+    assert whole.asked < 50 < min(counts.asked("a"), counts.asked("b", "c"))
+    cells = [
+        {"a": True},
+        {"c": False},
+        {"b": "v1", "c": True},
+        {"a": True, "b": "v1"},
+        {"a": True, "b": "v1", "c": True},
+    ]
+    for cell in cells:
+        alone = whole.project(*cell).cell(cell)
+        assert whole.cell(cell).enough == alone.enough == dn.estimate(counts, list(cell)).about(about).cell(cell).enough
+        assert whole.cell(cell).confidence_interval() == pytest.approx(alone.confidence_interval(), nan_ok=True)
+    assert [whole.cell(cell).enough for cell in cells] == [True, True, True, False, False]

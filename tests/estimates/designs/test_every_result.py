@@ -393,11 +393,11 @@ def test_as_arms_are_samples_each_has_fifty_respondents_about_either_subject(sub
     schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Choice("town", ["here", "there"])])
     plan = dn.Plan(schema, {"town": dn.Public()}, epsilon=8.0, arms=[["a"], ["b"]])
     of = dn.simulate.truth(schema, {"a": 0.45, "b": 0.5, "town": [0.5, 0.5]})
-    enough = {}
-    for n in (90, 150):
+    enough, towns = {}, []
+    for n in (40, 90, 150):
         counts = dn.simulate.counts(of, plan, np.random.default_rng(1), n=n)
         est = dn.estimate(counts, ["a"]).about(subject)
         enough[est.asked >= 50] = est.cell(a=True).enough
-        town = dn.estimate(counts, ["a", "town"]).about(subject).cell(town="here")
-        assert town.enough == (subject == "respondents" or est.asked >= 50)  # it is known among the respondents
+        towns.append(dn.estimate(counts, ["a", "town"]).about(subject).cell(town="here").enough)
+    assert towns == [subject == "respondents", True, True]  # all are asked it, and it is known among the respondents
     assert enough == {False: False, True: True}

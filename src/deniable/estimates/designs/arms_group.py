@@ -11,7 +11,7 @@ covariance, and sum to the error about the population.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -115,8 +115,9 @@ class ArmsGroup:
         independent = self._cumulants(rows, self._independent_table(range(len(self.seen.levels))), best.weights)
         even = self._cumulants(rows, uniform.table, uniform.weights)
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
-        enough = self.asked >= FEWEST  # about these respondents, too
-        return Judged(self.n, self.asked, found, fixed, (independent, even), enough, own)
+        asked = self._asked_what_is_looked_at(rows)
+        enough = asked >= FEWEST  # about these respondents, too
+        return Judged(self.n, asked, found, fixed, (independent, even), enough, own)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract
         return None
@@ -140,6 +141,17 @@ class ArmsGroup:
 
     def if_independent(self, rows: Sequence[Array]) -> Cumulants:
         return self._cumulants(rows, self._independent_table(self.features), self.seen.best.weights)
+
+    def _asked_what_is_looked_at(self, rows: Sequence[Array]) -> Array:
+        """How many were asked all features that a combination of rows looks at, as `project` to these would say."""
+        total = np.zeros([len(matrix) for matrix in rows])
+        for kind in self.seen.kinds:
+            told = [
+                np.ones(len(matrix), bool) if place in kind.places else ~matrix[:, 1:].any(axis=1)
+                for place, matrix in zip(self.features, rows, strict=True)
+            ]
+            total += kind.n * reduce(np.logical_and.outer, told)
+        return total
 
     @property
     def _columns(self) -> list[int]:
