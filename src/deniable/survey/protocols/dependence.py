@@ -144,6 +144,8 @@ class Dependence:
         """
         d = self.p_and_d[1]
         powers = {k: sums[k - 1] for k in range(1, 5)}
+        square = own * own
+        of_own = (1.0, own, square, square * own, square * square)
         distinct: dict[Parts, Array] = {(): np.ones(())}
 
         def over_distinct(parts: Parts) -> Array:
@@ -160,8 +162,8 @@ class Dependence:
         def moment(order: int) -> Array:
             total = np.zeros(np.broadcast_shapes(own.shape, sums[0].shape))
             for times, on_true, parts in self.terms[order]:
-                total += times * own**on_true * over_distinct(parts)
-            return total / d**order
+                total += (times / d**order) * of_own[on_true] * over_distinct(parts)
+            return total
 
         return moment(2), moment(3), moment(4)
 
