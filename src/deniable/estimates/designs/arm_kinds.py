@@ -7,7 +7,7 @@ kind gives an unbiased estimate z of which cell of its part of the table is true
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -18,6 +18,9 @@ from deniable.counts.counts import Counts
 from deniable.estimates.designs.table_parts import block_parts, reduced_counts
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, answer_count, answer_rows, invert, moment_matrix
+
+# Products of pairs of cells of blocks are made so many at a time: 16 MB.
+MOST_PAIRS = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,14 @@ class ArmKind:
         order = self._by_table(np.arange(self.cells)[None])[0]
         return by_block[np.ix_(order, order)]
 
+    def over_table(self, rows: Array, levels: Sequence[int]) -> Array:
+        """Rows of numbers of its own cells as rows of all cells of a table with so many answers, of which its are sums.
+
+        That is the transposed matrix of sums, X'.
+        """
+        own = [m if place in self.places else 1 for place, m in enumerate(levels)]
+        return np.broadcast_to(rows.reshape(-1, *own), (len(rows), *levels)).reshape(len(rows), -1)
+
     def moments(self, rows: Array, table: Array) -> ReportMoments:
         """Moments of one report's weighted sums, given rows of weights of all cells.
 
@@ -82,14 +93,11 @@ class ArmKind:
         if len(self.axes) == 1:
             _, e2, e3, e4 = self.axes[0].cell_powers(rows)
             return ReportMoments(mean, *_cumulants(mean, e2 @ table, e3 @ table, e4 @ table), e2)
-        squares = np.array([self._squares(row) for row in rows])
+        squares = self._squares(rows)
         variance = squares @ table - mean**2
-        near = [self._near_product(row, table) for row in rows]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gamma = np.array([third / own**1.5 if own > 0 else 0.0 for own, third, _ in near])
-            excess = np.array([fourth / own**2 if own > 0 else 0.0 for own, _, fourth in near])
-        spread = np.maximum(variance, 0)
-        return ReportMoments(mean, variance, gamma * spread**1.5, excess * spread**2, squares)
+        own, third, fourth = self._near_products(rows, table)
+        spread = np.divide(np.maximum(variance, 0), own, out=np.zeros_like(own), where=own > 0)
+        return ReportMoments(mean, variance, third * spread**1.5, fourth * spread**2, squares)
 
     @cached_property
     def _channels(self) -> list[Array]:
@@ -99,23 +107,29 @@ class ArmKind:
             for axis in self.axes
         ]
 
-    def _squares(self, row: Array) -> Array:
-        """E[(b z)^2 | cell] for one row of weights over several blocks."""
-        b = self._by_block(row[None])[0]
-        product = np.multiply.outer(b, b)
-        for k, channel in enumerate(self._channels):  # the two axes of this block go, and its cells come last
-            product = np.tensordot(product, channel, axes=([0, len(self.axes) - k], [0, 1]))
-        return np.asarray(self._by_table(product[None])[0])
+    def _squares(self, rows: Array) -> Array:
+        """E[(b z)^2 | cell] for rows of weights over several blocks.
 
-    def _near_product(self, row: Array, table: Array) -> tuple[float, float, float]:
-        """Variance, third and fourth cumulant of the product over blocks that is closest to one row of weights."""
-        vectors = _leading_product(self._by_block(row[None])[0])
-        powers = zip(
-            *(axis.cell_powers(vector[None]) for axis, vector in zip(self.axes, vectors, strict=True)), strict=True
-        )
-        by_block = [reduce(np.multiply.outer, [one[0] for one in each]) for each in powers]
-        mean, e2, e3, e4 = (float((each * self._by_block(table[None])[0]).sum()) for each in by_block)
-        return _cumulants(mean, e2, e3, e4)  # type: ignore[arg-type,return-value]
+        The first block is summed over before the products of all pairs of the others' cells are made, and these for
+        some rows at a time: they are many.
+        """
+        (first, *others), n = self._channels, len(rows)
+        pairs = prod(map(len, others)) ** 2 * len(first)
+        if n > (step := max(1, MOST_PAIRS // pairs)):
+            return np.concatenate([self._squares(rows[start : start + step]) for start in range(0, n, step)])
+        b = self._by_block(rows).reshape(n, len(first), -1)
+        half = (first.T.reshape(-1, len(first)) @ b).reshape(n, len(first), len(first), -1)
+        product = (b.swapaxes(1, 2)[:, None] @ half).reshape(n, len(first), *2 * [len(other) for other in others])
+        for k, channel in enumerate(others):  # the two axes of this block go, and its cells come last
+            product = np.tensordot(product, channel, axes=([2, 2 + len(others) - k], [0, 1]))
+        return np.asarray(self._by_table(product))
+
+    def _near_products(self, rows: Array, table: Array) -> tuple[Array, Array, Array]:
+        """Variance, third and fourth cumulant of the product over blocks that is closest to each row of weights."""
+        vectors = _leading_products(self._by_block(rows))
+        powers = zip(*(axis.cell_powers(vector) for axis, vector in zip(self.axes, vectors, strict=True)), strict=True)
+        by_block = self._by_block(table[None])
+        return _cumulants(*(_expected(by_block, each) for each in powers))
 
     @property
     def _order(self) -> list[int]:
@@ -165,11 +179,18 @@ def _cumulants(mean: Array, e2: Array, e3: Array, e4: Array) -> tuple[Array, Arr
     return variance, third, fourth
 
 
-def _leading_product(tensor: Array) -> list[Array]:
-    """One vector for each axis whose outer product is close to a tensor: leading singular vectors, axis by axis."""
-    vectors = []
-    while tensor.ndim > 1:
-        left, sizes, right = np.linalg.svd(tensor.reshape(len(tensor), -1), full_matrices=False)
-        vectors.append(left[:, 0])
-        tensor = (sizes[0] * right[0]).reshape(tensor.shape[1:])
-    return [*vectors, tensor]
+def _expected(table: Array, by_block: Sequence[Array]) -> Array:
+    """Means over a table, with an axis for each block after the first, of products of functions of blocks' cells."""
+    for values in by_block:
+        table = (values[:, None] @ table.reshape(len(table), values.shape[1], -1))[:, 0]
+    return table[:, 0]
+
+
+def _leading_products(tensors: Array) -> list[Array]:
+    """Vectors for each axis but the first, whose outer products are close to tensors: leading singular vectors."""
+    vectors, n = [], len(tensors)
+    while tensors.ndim > 2:
+        left, sizes, right = np.linalg.svd(tensors.reshape(n, tensors.shape[1], -1), full_matrices=False)
+        vectors.append(left[:, :, 0])
+        tensors = (sizes[:, :1] * right[:, 0]).reshape(n, *tensors.shape[2:])
+    return [*vectors, tensors]

@@ -105,12 +105,12 @@ class ArmsGroup:
         return self.variances(Subject.POPULATION)
 
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
-        return self._found(rows)[subject is Subject.RESPONDENTS]
+        return self._found(rows, subject)[-1]
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         """What the trust rule needs to know: it judges the estimate about the population, as arms are samples too."""
-        own, among = self._found(rows)
-        found = among if subject is Subject.RESPONDENTS else own
+        own, *among = self._found(rows, subject)
+        found = among[0] if among else own
         best, uniform = self.seen.best, self.seen.uniform
         independent = self._cumulants(rows, self._independent_table(range(len(self.seen.levels))), best.weights)
         even = self._cumulants(rows, uniform.table, uniform.weights)
@@ -191,15 +191,15 @@ class ArmsGroup:
         sums = self._sums(self._weights(rows), table, weights)
         return sums.cumulants(self.seen.covariance(weights, table), [len(matrix) for matrix in rows], self.n)
 
-    def _found(self, rows: Sequence[Array]) -> tuple[Cumulants, Cumulants]:
-        """The cumulants for all combinations of rows at the estimate: about the population, and the respondents."""
+    def _found(self, rows: Sequence[Array], subject: Subject) -> list[Cumulants]:
+        """The cumulants for all combinations of rows at the estimate: about the population, then any other subject."""
         W, lengths = self._weights(rows), [len(matrix) for matrix in rows]
         sums = replace(self._sums(W, self.table, self.seen.best.weights), mean=W @ self.cells)
-        sampling = _sampling(self.table) / self.n
-        return (
-            sums.cumulants(self._population, lengths, self.n),
-            sums.about_respondents(W, self.table, self.n).cumulants(self._population - sampling, lengths, self.n),
-        )
+        found = [sums.cumulants(self._population, lengths, self.n)]
+        if subject is Subject.RESPONDENTS:
+            covariance = self._population - _sampling(self.table) / self.n
+            found.append(sums.about_respondents(W, self.table, self.n).cumulants(covariance, lengths, self.n))
+        return found
 
     def _sums(self, W: Array, table: Array, weights: Sequence[Array]) -> "_Sums":
         """Weighted sums of cells about the population: sums over the reports of all kinds."""
@@ -208,7 +208,7 @@ class ArmsGroup:
         for kind, X, B in zip(self.seen.kinds, self.seen.sums, weights, strict=True):
             b = W @ B
             found = kind.moments(b, X @ table)
-            gradient = (found.squares - 2 * found.mean[:, None] * b) @ X
+            gradient = kind.over_table(found.squares - 2 * found.mean[:, None] * b, self.seen.levels)
             sums = replace(
                 sums,
                 variance=sums.variance + found.variance / kind.n,
@@ -248,12 +248,13 @@ class _Sums:
         """
         center = (W @ table)[:, None]
         apart = W - center
-        gradient = self.gradient - (W**2 - 2 * center * W) / n
-        of_variance = (gradient * (apart * table)).sum(axis=1) / n
+        square = apart * apart
+        gradient = self.gradient - (W * W - 2 * center * W) / n
+        of_variance = (gradient * apart) @ table / n
         return replace(
             self,
-            variance=self.variance - apart**2 @ table / n,
-            third=self.third - 3 * of_variance - apart**3 @ table / n**2,
+            variance=self.variance - square @ table / n,
+            third=self.third - 3 * of_variance - (square * apart) @ table / n**2,
             gradient=gradient,
         )
 

@@ -46,9 +46,9 @@ class Metric:
     @cached_property
     def inverse(self) -> Array:
         """The inverse of A."""
-        return _symmetric(np.asarray(np.linalg.inv(self.A), np.float64))
+        return inverted(self.A)
 
-    @property
+    @cached_property
     def solution(self) -> Array:
         """The least squares estimate of the cells' shares, which may be negative."""
         return self.inverse @ self.b
@@ -91,14 +91,11 @@ class Evidence:
 
     def at(self, shares: Array) -> Metric:
         """Least squares in the metric at a proper table of shares."""
-        from scipy.linalg import cho_factor, cho_solve
-
         table = spread(self.n, shares.reshape(-1))
         A, b, scaled = np.zeros((self.cells, self.cells)), np.zeros(self.cells), []
         for kind, X in zip(self.kinds, self.sums, strict=True):
-            root = cho_factor(kind.seconds(X @ table), lower=True, check_finite=False)
-            each = kind.n * cho_solve(root, X, check_finite=False)
-            A += X.T @ each
+            each = kind.over_table(kind.n * inverted(kind.seconds(X @ table)), self.levels)
+            A += kind.over_table(each.T, self.levels)
             b += each.T @ kind.shares
             scaled.append(each)
         return Metric(table, _symmetric(A), b, tuple(scaled))
@@ -173,6 +170,19 @@ def evidence(columns: Sequence[int], kinds: Sequence[ArmKind]) -> Evidence:
 def spread(n: int, shares: Array) -> Array:
     """Shares with SPREAD respondents added, spread evenly over all cells."""
     return (n * shares + SPREAD / shares.size) / (n + SPREAD)
+
+
+def inverted(matrix: Array) -> Array:
+    """The inverse of a symmetric positive definite matrix, by Cholesky's factors: exactly symmetric."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, wrong = dpotrf(matrix, lower=True)
+    if wrong:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    lower, _ = dpotri(factor, lower=True)  # zeros above the diagonal
+    whole = np.ascontiguousarray(lower + lower.T)
+    np.fill_diagonal(whole, np.diagonal(lower))
+    return whole
 
 
 def _symmetric(matrix: Array) -> Array:
