@@ -107,19 +107,25 @@ def _unit(plan: Plan, part: Any) -> str:
 def _checked(given: npt.ArrayLike, shape: tuple[int, ...], what: str) -> Array:
     """An int64 copy with this shape, nothing negative and no count above its margin."""
     array = _checked_numbers(given, shape, what, ", one more than the evidence columns")
-    for axis, size in enumerate(shape):
-        for v in range(1, size):
-            if any(
-                (count > margin).any()
-                for count, margin in zip(slabs(array, axis, v), slabs(array, axis, 0), strict=True)
-            ):
-                above = np.argwhere(array > np.take(array, [0], axis))[0]
-                at = tuple(int(i) for i in above)
-                margin = (*at[:axis], 0, *at[axis + 1 :])
-                raise CountError(
-                    f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}"
-                )
+    for axis in range(len(shape)):
+        if _above_margin(array, axis):
+            above = np.argwhere(array > np.take(array, [0], axis))[0]
+            at = tuple(int(i) for i in above)
+            margin = (*at[:axis], 0, *at[axis + 1 :])
+            raise CountError(f"{what}: the count {array[at]} at {at} exceeds its margin {array[margin]} at {margin}")
     return array
+
+
+def _above_margin(array: Array, axis: int) -> bool:
+    """Whether any count exceeds its margin along an axis: a line at once, or, where there are many, slab by slab."""
+    if array.ndim == 1:
+        return bool((array[1:] > array[0]).any())
+    margins = slabs(array, axis, 0)
+    return any(
+        (count > margin).any()
+        for v in range(1, array.shape[axis])
+        for count, margin in zip(slabs(array, axis, v), margins, strict=True)
+    )
 
 
 def _checked_numbers(given: npt.ArrayLike, shape: tuple[int, ...], what: str, why: str = "") -> Array:

@@ -171,6 +171,8 @@ class Counts:
         """
         if self.parts:
             raise CountError("each arm has counts of its own: ask one of counts.arms, or dn.estimate for the whole")
+        if all(isinstance(name, str) for name in names) and names in self.tables:
+            return self.tables[names]  # type: ignore[index]  # at once: it is asked of hundreds of arms
         units = checked_names(self.plan, names)
         table = self._holder(self.tables, units)
         if table is not None:
@@ -190,12 +192,11 @@ class Counts:
 
     def holds_units(self, units: Names) -> bool:
         """Whether a table of all these units was counted."""
-        order = 0 if self.moments is None else self.moments.ndim
-        return len(units) <= order or self._holder(self.tables, units) is not None
+        return len(units) <= _order(self) or self._holder(self.tables, units) is not None
 
     def _holder(self, tables: Mapping[Names, Array], units: Names) -> Names | None:
         """The smallest table that holds all these units: their own, which is found at once, or another."""
-        own = tuple(sorted(units, key=self.plan.units.schema.index))
+        own = units if units in tables else tuple(sorted(units, key=self.plan.units.schema.index))
         if own in tables:
             return own
         return min((table for table in tables if set(units) <= set(table)), key=len, default=None)
@@ -296,10 +297,9 @@ class Counts:
                 if not plan.has_arms:
                     return cls._from_arrays(plan, dict(arrays))
                 of_arm: dict[str, dict[str, Any]] = {str(place): {} for place in range(len(plan.arms))}
-                for key in arrays:
-                    if key != "plan":
-                        _, place, rest = key.split(" ", 2)
-                        of_arm[place][rest] = arrays[key]
+                for key in (key for key in arrays if key != "plan"):
+                    _, place, rest = key.split(" ", 2)
+                    of_arm[place][rest] = arrays[key]
                 parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arm.values(), strict=True)]
                 return cls(plan, arms=parts)
         except OSError as error:

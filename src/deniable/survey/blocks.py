@@ -45,7 +45,7 @@ class Block:
         """What the block is called in print."""
         return TIMES.join(self.names)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[int, ...]:
         """How many answers each feature has."""
         return tuple(feature.levels for feature in self.features)

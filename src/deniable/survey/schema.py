@@ -304,7 +304,7 @@ def check_text(text: Any, what: str) -> None:
         raise SchemaError(f"{what} must be text; found {text!r} ({type(text).__name__})")
     if not text.strip():
         raise SchemaError(f"{what} must not be empty; found {text!r}")
-    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+    if not text.isprintable() and any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
         raise SchemaError(f"{what} must not hold control characters; found {text!r}")
 
 

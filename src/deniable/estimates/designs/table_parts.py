@@ -6,7 +6,7 @@ true answers through the same margin alone, and one axis over it (`Axis.margin`)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import answer_count, flat, margins
 from deniable.survey.blocks import Block
 from deniable.survey.plan import Plan
+from deniable.survey.protocols.base import Protocol
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class BlockPart:
         """Counts with the block's axis over all its combinations summed to those of its features in the table."""
         if len(self.block.features) == 1:
             return counts
-        last = np.moveaxis(counts, axis, -1)
+        last = np.moveaxis(counts, axis, -1) if counts.ndim > 1 else counts
         cells = last[..., 1:].reshape(*last.shape[:-1], *self.block.levels)
         kept = [self.block.names.index(name) for name in self.names]
         first = cells.ndim - len(self.block.levels)
@@ -77,7 +78,8 @@ class BlockPart:
         order = [sorted(kept).index(place) for place in kept]
         summed = summed.transpose(*range(first), *(first + place for place in order))
         flat_cells = summed.reshape(*last.shape[:-1], prod(self.part.levels))
-        return np.moveaxis(np.concatenate([last[..., :1], flat_cells], axis=-1), -1, axis)
+        whole = np.concatenate([last[..., :1], flat_cells], axis=-1)
+        return np.moveaxis(whole, -1, axis) if counts.ndim > 1 else whole
 
 
 def block_parts(arm: Plan, names: Sequence[str], *, centred: bool) -> list[BlockPart]:
@@ -88,11 +90,19 @@ def block_parts(arm: Plan, names: Sequence[str], *, centred: bool) -> list[Block
         if own:
             columns = tuple(len(arm.schema[name].columns) for name in own)
             part = Part(tuple(names.index(name) for name in own), columns, alone=len(block.features) == 1)
-            axis = Axis.of(block.protocol, centred=centred)
-            if not part.alone:
-                axis = axis.margin(prod(part.levels))
-            found.append(BlockPart(block, part, axis, own))
+            cells = None if part.alone else prod(part.levels)
+            found.append(BlockPart(block, part, _axis(block.protocol, cells, centred=centred), own))
     return found
+
+
+@lru_cache(maxsize=4096)
+def _axis(protocol: Protocol, cells: int | None, *, centred: bool) -> Axis:
+    """The axis of a block's protocol, over so many sums of its combinations if it asks several questions.
+
+    Hundreds of arms have the same few.
+    """
+    axis = Axis.of(protocol, centred=centred)
+    return axis if cells is None else axis.margin(cells)
 
 
 def reduced_counts(blocks: Sequence[BlockPart], counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
