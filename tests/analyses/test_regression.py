@@ -6,20 +6,21 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import deniable as dn
+from deniable.analyses.regression import Regression, Shape
+from deniable.inference.about_whom import Subject
 from tests.support.surveys import ODD, repeated, survey
 
 
 def least_squares(records: dict, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """By rows, with the sandwich."""
+    """By rows, with the sandwich and its factor n / (n - k)."""
     age = records["age"]
     x = np.column_stack([np.ones(n), records["drinker"], age == "middle", age == "old"]).astype(float)
     y = records["smoker"].astype(float)
     b = np.linalg.lstsq(x, y, rcond=None)[0]
     bread = np.linalg.inv(x.T @ x)
-    return b, bread @ (x.T * (y - x @ b) ** 2 @ x) @ bread
+    return b, bread @ (x.T * (y - x @ b) ** 2 @ x) @ bread * (n / (n - x.shape[1]))
 
 
 def test_regression_on_open_answers_is_least_squares_with_the_sandwich() -> None:
@@ -30,8 +31,7 @@ def test_regression_on_open_answers_is_least_squares_with_the_sandwich() -> None
     np.testing.assert_allclose(found.coefficients, b, rtol=1e-8)
     np.testing.assert_allclose(found.covariance, covariance, rtol=1e-7)
     rows = found.table(level=0.9).to_pylist()
-    assert rows[1]["low"] == pytest.approx(b[1] - 1.6448536 * sqrt(covariance[1, 1]))
-    assert rows[1]["p_value"] == pytest.approx(2 * stats.norm.sf(abs(b[1]) / sqrt(covariance[1, 1])))
+    assert rows[1]["low"] == pytest.approx(b[1] - 1.6448536 * sqrt(covariance[1, 1]), abs=0.02 * rows[1]["stderr"])
 
 
 def test_regression_from_tables_of_four_features_is_that_from_one_of_all() -> None:
@@ -68,14 +68,26 @@ def test_regression_holds_the_truth_as_often_as_it_says() -> None:
     assert (np.abs(2 * far) < 1.96).mean() < 0.8  # the control: with standard errors half as large
 
 
-def test_regressions_that_cannot_be_are_refused() -> None:
-    _, counts = survey(200, epsilon=0.5)
-    with pytest.raises(dn.EstimateError, match="not enough reports for this question: the least eigenvalue"):
-        dn.regress(counts, "smoker", on=["drinker", "age"])
-    with pytest.raises(dn.EstimateError, match="least eigenvalue") as told:  # at 3.4 standard errors
-        dn.regress(survey(1_200, epsilon=0.7)[1], "smoker", on=["drinker", "age"])
-    value, error = re.search(r"is ([0-9.]+) \+- ([0-9.]+) with", str(told.value)).groups()
+def test_too_few_reports_are_told_without_an_error() -> None:
+    for n, epsilon in ((200, 0.5), (1_200, 0.7)):  # the second is at 3.4 standard errors
+        found = dn.regress(survey(n, epsilon=epsilon)[1], "smoker", on=["drinker", "age"])
+        assert not found.enough
+        assert "not enough reports for this question: the least eigenvalue" in repr(found)
+        rows = found.table().to_pydict()
+        assert all(np.isnan(rows[name]).all() for name in ("coefficient", "stderr", "low", "high", "p_value"))
+    value, error = re.search(r"is ([0-9.]+) \+- ([0-9.]+) with", found.why).groups()
     assert 2 < float(value) / float(error) < 5
+    flags = dn.Schema([dn.Flag(name) for name in "abcde"])
+    plan = dn.Plan(flags, {name: dn.RandomizedResponse(epsilon=6.0) for name in flags.names})
+    rng = np.random.default_rng(1)
+    for share, enough in ((0.5, True), (0.05, False)):  # of five features no table is counted: the rarest decides
+        records = {name: rng.random(500) < (share if name == "a" else 0.5) for name in flags.names}
+        fours = [list(four) for four in combinations(flags.names, 4)]
+        counts = dn.count(dn.randomize(records, plan, rng=rng), fours)
+        assert dn.regress(counts, "a", on=list("bcde")).enough is enough
+
+
+def test_regressions_that_cannot_be_are_refused() -> None:
     _, counts = survey(2_000)
     with pytest.raises(dn.EstimateError, match="one table that holds all its features"):
         dn.regress(dn.Counts(counts.plan, {("smoker",): counts.array("smoker")}), "smoker", on=["age"])
@@ -101,3 +113,64 @@ def test_odd_questions_say_what_to_do() -> None:
         with pytest.raises(dn.EstimateError) as told:
             ask()
         assert words in str(told.value)
+
+
+def patterns(counts: dn.Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Coefficients of a on b by brute force, and variance, skewness and kurtosis of influence over 4 patterns."""
+    p, q, n = counts.plan["a"].p, counts.plan["a"].q, counts.n
+    one = np.array([[1 - p, 1 - q], [p, q]])
+    inverse = np.linalg.inv(np.kron(one, one))
+    c = counts.array("a", "b")
+    seen = np.array([n - c[1, 0] - c[0, 1] + c[1, 1], c[0, 1] - c[1, 1], c[1, 0] - c[1, 1], c[1, 1]]) / n
+    x, y = np.array([[1, 0], [1, 1], [1, 0], [1, 1]], float), np.array([0, 0, 1, 1.0])
+    t = inverse @ seen
+    bread = np.linalg.inv(x.T @ (t[:, None] * x))
+    b = bread @ x.T @ (t * y)
+    influence = bread @ (x * (y - x @ b)[:, None]).T @ inverse
+    centred = influence - (influence @ seen)[:, None]
+    variance = centred**2 @ seen
+    return b, variance, centred**3 @ seen / variance**1.5, centred**4 @ seen / variance**2 - 3
+
+
+def test_the_shape_of_the_errors_is_that_of_the_influence_of_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.analyses.regression.PSEUDO", 0.0)
+    flags = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    plan = dn.Plan(flags, dict.fromkeys("ab", dn.RandomizedResponse(p=0.1, q=0.8)))
+    truth = dn.simulate.truth(flags, [[0.6, 0.3], [0.04, 0.06]])
+    n = 2_000
+    counts = dn.simulate.counts(truth, plan, np.random.default_rng(1), n=n)
+    found = dn.regress(counts, "a", on=["b"])
+    b, variance, skewness, excess = patterns(counts)
+    np.testing.assert_allclose(found.coefficients, b, rtol=1e-9)
+    np.testing.assert_allclose(found.stderr, np.sqrt(variance / (n - 2)), rtol=1e-9)
+    np.testing.assert_allclose(found.shape.skewness, skewness / sqrt(n), rtol=1e-9)
+    np.testing.assert_allclose(found.shape.degrees, 2 * n / (2 + excess), rtol=1e-9)
+    assert (found.shape.widening == 1).all()
+
+
+@pytest.mark.parametrize("value", [-2.0, -0.5, -0.02, 0.0, 0.3, 4.0])
+def test_p_values_and_intervals_are_one_confidence_distribution(value: float) -> None:
+    shape = Shape(np.array([0.4]), np.array([0.3]), np.array([12.0]), np.ones(1))
+    none = np.ones((1, 1))
+    found = Regression("a", ("b",), np.array([value]), none, 10, Subject.POPULATION, shape)
+    (p,) = found.table().column("p_value").to_pylist()
+    for level, outside in ((1 - p * 1.02, True), (1 - p * 0.98, False)):
+        if 0 < level < 1:
+            (row,) = found.table(level=level).to_pylist()
+            assert (not row["low"] <= 0 <= row["high"]) is outside
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "outcome"), [(300, 0.05), (300, 0.02)])
+def test_intervals_of_regression_hold_with_few_respondents_and_rare_outcomes(n: int, outcome: float) -> None:
+    flags = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    plan = dn.Plan(flags, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=6.0)))
+    truth = dn.simulate.truth(flags, np.outer([1 - outcome, outcome], [0.5, 0.5]))
+    rng, missed, normal = np.random.default_rng(2), [], []
+    for _ in range(500):
+        found = dn.regress(dn.simulate.counts(truth, plan, rng, n=n), "a", on=["b"])
+        rows = found.table().to_pydict()
+        missed.append((np.array(rows["low"]) > (outcome, 0)) | (np.array(rows["high"]) < (outcome, 0)))
+        normal.append(np.abs(found.coefficients - (outcome, 0)) > 1.96 * found.stderr)
+    assert np.mean(missed, axis=0).max() < 0.07 + 3 * sqrt(0.05 * 0.95 / 500)
+    assert np.mean(normal, axis=0).max() > 0.09  # the control: normal intervals do not hold

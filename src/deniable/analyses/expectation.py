@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from deniable.analyses.answer_chances import answer_chance
-from deniable.analyses.regression import Moments, Regression, regression
+from deniable.analyses.regression import Regression, checked_names, regression
+from deniable.analyses.second_moments import Moments
 from deniable.client import SCALE
 from deniable.counts.checks import check_asked
 from deniable.errors import PlanError, abbreviated
@@ -172,7 +173,7 @@ class _ExpectedMoments(Moments):
     """Second moments of a survey that was not made, at a guess of the truth."""
 
     def __init__(self, of: Expectation, outcome: Any, on: Any) -> None:
-        super().__init__(of.plan, of.n, of.estimate.subject, outcome, on)
+        super().__init__(of.plan, of.n, of.estimate.subject, checked_names(outcome, on))
         self.guess = of.guess
 
     def table_estimate(self, names: Sequence[str]) -> Estimate:

@@ -2,24 +2,33 @@
 
 With y the outcome (0 or 1) and X a constant and an indicator for every answer of each predictor but its first, the
 coefficients b = (E XX')^-1 E Xy need pairs of features alone. E X (y - X'b) is linear in these moments, so its
-covariance S follows from theirs, and that of b is A^-1 S A^-1 with A = E XX' (the sandwich).
+covariance S follows from theirs, and that of b is A^-1 S A^-1 with A = E XX' (the sandwich), about the population times
+n / (n - k) for k coefficients (HC1).
+
+To first order b is a mean over reports of their influence. Where outcomes are rare or respondents few it is skewed, and
+its standard error is uncertain and rises with it, as that of any mean. With gamma the skewness of b, and rho its
+standardised covariance with its estimated variance, the quantiles of its studentised error are, by Cornish-Fisher (see
+`inference.intervals`),
+
+    t - rho / 2 + (gamma - 3 rho) (t^2 - 1) / 6,    t of Student's distribution with 2 / (2 / n + kappa4 / V^2) degrees
+
+For intervals V, gamma, rho and kappa4 are evaluated with PSEUDO respondents more, spread evenly over all answers (as
+Agresti and Coull do for one share), so that nobody seen with an answer does not mean that nobody has it. So no rule
+that looks at the estimate need say whether there are enough reports: it would select the estimates that err.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.analyses.pair_moments import pair_moments
-from deniable.counts.checks import check_asked
+from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
-from deniable.estimates.answers_as_weights import Indicator, indicator, product_weights
+from deniable.estimates.answers_as_weights import Indicator
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate, estimate
@@ -27,15 +36,24 @@ from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.inference.tensors import contract
-from deniable.survey.plan import Plan
 from deniable.survey.schema import SEPARATOR, Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
+
+# Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
+PSEUDO = 2.0
+# The degrees of freedom of a coefficient's standard error are at least so many, as the kurtosis of few is not known.
+FEWEST_DEGREES = 3.0
+# Where no table holds all features, skewness is not known: so many respondents must have each answer and each outcome.
+RAREST = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Coefficients of a linear probability model, in shares: `terms` names them, the first answers being left out."""
+    """Coefficients of a linear probability model, in shares: `terms` names them, the first answers being left out.
+
+    `covariance` is the sandwich's. `shape` says how far intervals are from normal ones with its standard errors. Where
+    there are not enough reports `why` says so, and intervals and p-values are nan.
+    """
 
     outcome: str
     terms: tuple[str, ...]
@@ -43,6 +61,13 @@ class Regression:
     covariance: Array
     n: int
     subject: Subject
+    shape: "Shape"
+    why: str = ""
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports for this regression."""
+        return not self.why
 
     @property
     def stderr(self) -> Array:
@@ -51,7 +76,7 @@ class Regression:
         return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
     def table(self, *, level: float = 0.95) -> "pa.Table":
-        """The coefficients with their confidence intervals and Wald tests, as tidy rows.
+        """The coefficients with their confidence intervals and tests, as tidy rows.
 
         Parameters
         ----------
@@ -61,34 +86,71 @@ class Regression:
         Returns
         -------
         pyarrow.Table
-            A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero.
+            A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero, from the same
+            confidence distribution as the interval. The last three are nan where there are not enough reports.
 
         Examples
         --------
         >>> dn.regress(counts, "smoker", on=["age"]).table().column_names
         ['term', 'coefficient', 'stderr', 'low', 'high', 'p_value']
         """
-        from scipy.special import ndtr, ndtri
+        from scipy.special import stdtrit
 
-        away = float(ndtri(0.5 + checked_level(level) / 2)) * self.stderr
-        with np.errstate(divide="ignore", invalid="ignore"):  # public answers do not vary about the respondents
-            far = np.abs(self.coefficients) / self.stderr
+        t = stdtrit(self.shape.degrees, 0.5 + checked_level(level) / 2)
+        away = self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan)
         return pa.table(
             {
                 "term": list(self.terms),
                 "coefficient": self.coefficients,
                 "stderr": self.stderr,
-                "low": self.coefficients - away,
-                "high": self.coefficients + away,
-                "p_value": 2 * ndtr(-far),
+                "low": self.coefficients - away * self.shape.quantile(t),
+                "high": self.coefficients - away * self.shape.quantile(-t),
+                "p_value": self.shape.p_values(self.coefficients, away),
             }
         )
 
     def __repr__(self) -> str:
+        told = f"Regression of {self.outcome} about the {self.subject}"
+        if not self.enough:
+            return f"<{told}: {self.why}>"
         terms = ", ".join(
             f"{term} {b:.4f} +- {s:.4f}" for term, b, s in zip(self.terms, self.coefficients, self.stderr, strict=True)
         )
-        return f"<Regression of {self.outcome} about the {self.subject}: {terms}>"
+        return f"<{told}: {terms}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How the studentised errors of coefficients are distributed.
+
+    They have this skewness, standardised covariance with their estimated variance, and degrees of freedom of that; with
+    the PSEUDO respondents standard errors are so many times wider.
+    """
+
+    skewness: Array
+    with_variance: Array
+    degrees: Array
+    widening: Array
+
+    def quantile(self, t: Array) -> Array:
+        """The quantile of the studentised error where that of Student's distribution is t; it rises with t."""
+        least = np.maximum(np.abs(t), 1e-300)
+        bend = np.clip(self.skewness - 3 * self.with_variance, -1.5 / least, 1.5 / least)  # more would let it turn back
+        return np.asarray(t - self.with_variance / 2 + bend * (t**2 - 1) / 6)
+
+    def p_values(self, values: Array, stderr: Array) -> Array:
+        """The two-sided p-value of each value's being zero: one less the level at which its interval ends there."""
+        from scipy.special import stdtr
+
+        with np.errstate(divide="ignore", invalid="ignore"):  # public answers do not vary about the respondents
+            far = values / stderr
+        side = np.where(far < self.quantile(np.zeros(len(far))), -1.0, 1.0)
+        low, high = np.zeros(len(far)), 2 * np.minimum(np.abs(np.nan_to_num(far)), 1e9) + 10.0
+        for _ in range(100):  # bisection: the end of the interval that is nearer to zero moves with t
+            middle = (low + high) / 2
+            beyond = side * self.quantile(side * middle) > side * far
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return np.where(np.isnan(far), np.nan, 2 * stdtr(self.degrees, -low))
 
 
 def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str = "population") -> Regression:
@@ -121,26 +183,73 @@ def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str
     return regression(_CountedMoments(counts, checked_subject(about, "a regression"), outcome, on), outcome)
 
 
-def regression(found: "Moments", outcome: Indicator) -> Regression:
+def regression(moments: Moments, outcome: Indicator) -> Regression:
     """Linear regression from second moments, wherever these come from."""
-    names, told = found.names, outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
-    y = found.indicator(outcome, names)
-    x, terms = _regressors(found, names)
-    squares = np.array([[found.place(_both(left, right)) for right in x] for left in x])
-    with_outcome = np.array([found.place(_both(y, each)) for each in x])
-    mean, covariance = found.mean_and_covariance()
-    moments = mean[squares]
-    _check_safe(moments, squares, covariance, found.n)
-    b = np.asarray(np.linalg.solve(moments, mean[with_outcome]), np.float64)
-    slopes = np.zeros((len(x), len(mean)))
+    names, told = moments.names, outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
+    y = moments.indicator(outcome, names)
+    x, terms = _regressors(moments, names)
+    squares = np.array([[moments.place(_both(left, right)) for right in x] for left in x])
+    with_outcome = np.array([moments.place(_both(y, each)) for each in x])
+    found, n, subject = moments.found(), moments.n, moments.subject
+    bread, none = found.mean[squares], np.full(len(x), np.nan)
+    if why := _unsafe(bread, squares, found.covariance, n):
+        covariance = np.full((len(x), len(x)), np.nan)
+        return Regression(told, tuple(terms), none, covariance, n, subject, Shape(none, none, none, none), why)
+    b = np.asarray(np.linalg.solve(bread, found.mean[with_outcome]), np.float64)
+    slopes = np.zeros((len(x), len(found.mean)))
     for i in range(len(x)):
         np.add.at(slopes[i], with_outcome[i], 1.0)
         np.add.at(slopes[i], squares[i], -b)
-    slopes = np.linalg.inv(moments) @ slopes
-    return Regression(told, tuple(terms), b, slopes @ covariance @ slopes.T, found.n, found.subject)
+    slopes = np.linalg.inv(bread) @ slopes
+    covariance = slopes @ found.covariance @ slopes.T
+    if subject is Subject.POPULATION:
+        covariance = covariance * (n / max(n - len(x), 1))
+    rarest = min(found.mean[np.diagonal(squares)].min(), found.mean[with_outcome[0]], 1 - found.mean[with_outcome[0]])
+    why = "" if found.reports or n * rarest >= RAREST else f"{NOT_ENOUGH} for this question: answers are too rare"
+    return Regression(told, tuple(terms), b, covariance, n, subject, _shape(found, slopes, n, subject), why)
 
 
-def _checked_names(outcome: Any, on: Any) -> list[str]:
+def _shape(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
+    """The distribution of coefficients whose influence on one report has these slopes by the moments.
+
+    The variance of the estimated variance of a mean is V^2 (2 / n + kappa4 / V^2), with kappa4 that of the mean.
+    """
+    size, noise_alone = len(slopes), subject is Subject.RESPONDENTS and len(found.reports) == 1
+    if not found.reports:
+        return Shape(np.zeros(size), np.zeros(size), np.full(size, float(n)), np.ones(size))
+    plain, whole, fourth, own = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros((3, size))
+    for kind, weights in found.reports:
+        rows, more = slopes @ weights, (n * kind.shares + PSEUDO / kind.cells) / (n + PSEUDO)
+        plain += _of_one_report(kind, rows, kind.shares, noise_alone)[0] / kind.n
+        own += _of_one_report(kind, rows, more, noise_alone) / np.array([[kind.n], [kind.n**2], [kind.n**2]])
+        moments = kind.moments(rows, more)
+        whole, fourth = whole + moments.variance / kind.n, fourth + moments.fourth / kind.n**3
+    with np.errstate(divide="ignore", invalid="ignore"):
+        degrees = np.maximum(2 / np.maximum(2 / n + fourth / whole**2, 1 / n), FEWEST_DEGREES)
+        skewness, with_variance = np.nan_to_num(own[1:] / own[0] ** 1.5)
+        widening = np.nan_to_num(np.sqrt(np.maximum(own[0] / plain, 1)), nan=1.0)
+    return Shape(skewness, with_variance, np.nan_to_num(degrees, nan=float(n)), widening)
+
+
+def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> Array:
+    """Variance and third cumulant of one report's influence Y, and the covariance of Y with its variance estimate.
+
+    The variance is linear in the table's cells but for -E(Y)^2, so that its estimate varies with them. The noise of
+    randomizing alone has kappa3 = kappa3(Y) - 3 Cov(Var(Y | x), E(Y | x)) - kappa3(E(Y | x)).
+    """
+    found, mean = kind.moments(rows, table), rows @ table
+    seconds = kind.seconds(table)
+    if noise_alone:
+        apart, given = rows - mean[:, None], found.squares - rows**2
+        third = found.third - 3 * (given * apart) @ table - apart**3 @ table
+        noise = seconds - np.diag(table)
+        return np.array([given @ table, third, (rows @ noise * given).sum(axis=1)])
+    gradient = found.squares - 2 * mean[:, None] * rows
+    covariance = seconds - np.outer(table, table)
+    return np.array([found.variance, found.third, (rows @ covariance * gradient).sum(axis=1)])
+
+
+def checked_names(outcome: Any, on: Any) -> list[str]:
     """The names of all features, the outcome's first."""
     if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
         raise EstimateError(f"regress takes a list of features to regress on, by their names; found {abbreviated(on)}")
@@ -165,98 +274,16 @@ def _regressors(found: "Moments", names: Sequence[str]) -> tuple[list["Product"]
     return x, terms
 
 
-Product = dict[str, Array]  # weights of the features that a product of indicators looks at
-
-
 def _both(left: Product, right: Product) -> Product:
     """The product of two products of indicators: zero for two answers of one feature, which exclude each other."""
     return {**left, **{name: vector * left.get(name, 1) for name, vector in right.items()}}
-
-
-class Moments(ABC):
-    """Second moments: shares of respondents with answers to two features at most, each once; and their covariance."""
-
-    def __init__(self, plan: Plan, n: int, subject: Subject, outcome: Any, on: Any) -> None:
-        self.plan, self.n, self.subject = plan, n, subject
-        self.names = _checked_names(outcome, on)
-        self.products: list[Product] = []
-        self.places: dict[Any, int] = {}
-        self.estimates: dict[tuple[str, ...], Estimate] = {}
-
-    @abstractmethod
-    def table_estimate(self, names: Sequence[str]) -> Estimate:
-        """The estimate of the table of some features that are asked together."""
-
-    @abstractmethod
-    def kinds(self) -> Sequence[ArmKind]:
-        """What each kind of arm says of the features."""
-
-    @abstractmethod
-    def table(self, names: Sequence[str]) -> Array:
-        """The proper table of some features at which covariances are evaluated."""
-
-    def estimate(self, names: Iterable[str]) -> Estimate:
-        """The estimate of these features, from any table that holds them."""
-        every = self.names if self.plan.has_arms else names  # over arms, margins of several tables need not agree
-        wanted = tuple(sorted(set(every), key=self.plan.schema.index))
-        if wanted not in self.estimates:
-            self.estimates[wanted] = self.table_estimate(wanted).about(self.subject)
-        return self.estimates[wanted]
-
-    def indicator(self, what: Any, names: Sequence[str]) -> Product:
-        """The weights of a flag, or of a choice's answer, of a feature that occurs once among the names."""
-        name = what if isinstance(what, str) else what[0]
-        if names.count(name) > 1:
-            raise EstimateError(f"a regression takes each feature once; found {name!r} again")
-        return {name: indicator((self.plan.schema[name],), what)[1]}
-
-    def place(self, product: Product) -> int:
-        """The place of a product of indicators among the moments."""
-        key = tuple(sorted((name, vector.tobytes()) for name, vector in product.items()))
-        if key not in self.places:
-            self.places[key] = len(self.products)
-            self.products.append(product)
-        return self.places[key]
-
-    def mean_and_covariance(self) -> tuple[Array, Array]:
-        """The estimated share of each product of indicators, and the covariance of all of them."""
-        if not self.plan.has_arms or any(len(kind.places) == len(self.names) for kind in self.kinds()):
-            return self.mean(), self.covariance()
-        if self.subject is Subject.RESPONDENTS:
-            raise EstimateError(
-                "no arm asks all these features of the same people, so that the regression is about the population"
-            )
-        for product in self.products:
-            if product and all(weights.any() for weights in product.values()):
-                check_asked(self.plan, list(product))
-        return pair_moments(self.kinds(), self.table, self.names, self.products)
-
-    def mean(self) -> Array:
-        """The estimated share of each product of indicators."""
-        shares = []
-        for product in self.products:
-            est = self.estimate(product) if product else None
-            shares.append(1.0 if est is None else contract(est.mean, product_weights(est.features, product)) / est.n)
-        return np.array(shares)
-
-    def covariance(self) -> Array:
-        """The covariance of all estimated shares."""
-        size = len(self.products)
-        matrix = np.zeros((size, size))
-        for i, j in combinations_with_replacement(range(size), 2):
-            left, right = self.products[i], self.products[j]
-            if left and right:  # the constant does not vary
-                est = self.estimate([*left, *right])
-                both = product_weights(est.features, left), product_weights(est.features, right)
-                matrix[i, j] = matrix[j, i] = est.covariance_of(*both) / est.n**2
-        return matrix
 
 
 class _CountedMoments(Moments):
     """Second moments of a survey that was counted."""
 
     def __init__(self, counts: Counts, subject: Subject, outcome: Any, on: Any) -> None:
-        super().__init__(counts.plan, counts.n, subject, outcome, on)
+        super().__init__(counts.plan, counts.n, subject, checked_names(outcome, on))
         self.counts = counts
 
     def table_estimate(self, names: Sequence[str]) -> Estimate:
@@ -274,16 +301,17 @@ class _CountedMoments(Moments):
         return evidence_of([self.counts], names).best.table
 
 
-def _check_safe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n: int) -> None:
-    """Refuse moments that may well be those of no table: their least eigenvalue must surely be above zero."""
+def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n: int) -> str:
+    """Why moments may well be those of no table; nothing if their least eigenvalue is surely above zero."""
     values, vectors = np.linalg.eigh(moments)
     line = np.zeros(len(covariance))
     np.add.at(line, squares, np.outer(vectors[:, 0], vectors[:, 0]))
     variance = float(line @ covariance @ line)
-    if variance < 0 or not values[0] > SURELY_POSITIVE * np.sqrt(variance):
-        found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
-        raise EstimateError(
-            f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
-            f"and must be {SURELY_POSITIVE} standard errors above zero. Regress on fewer features or answers, or "
-            "ask more people"
-        )
+    if variance >= 0 and values[0] > SURELY_POSITIVE * np.sqrt(variance):
+        return ""
+    found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
+    return (
+        f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
+        f"and must be {SURELY_POSITIVE} standard errors above zero. Regress on fewer features or answers, or "
+        "ask more people"
+    )

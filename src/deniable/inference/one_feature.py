@@ -128,6 +128,23 @@ class Axis:
         t, *others = (of[:, 1:] for of in self.powers(np.hstack([np.zeros((len(weights), 1)), weights])))
         return t, others[0], others[1], others[2]
 
+    @property
+    def outcomes(self) -> tuple[Array, Array] | None:
+        """What a report can show, if that is one value alone: the estimates z of all answers by outcome, and a channel.
+
+        The channel has the probability of each outcome (rows) given each answer. None where several values may be
+        marked at once.
+        """
+        if self.m == 1:
+            z = np.array([0.0, 1.0])[:, None] - self.p
+            one = z / self.d
+            return np.hstack([1 - one, one]), np.array([[1 - self.p, 1 - self.p - self.d], [self.p, self.p + self.d]])
+        each = self.m // self.columns
+        channel = each * self.p + self.d * np.eye(self.columns)
+        if self.dependence.false[2] or abs(channel[:, 0].sum() - 1) > 1e-12:
+            return None
+        return (np.eye(self.columns) - each * self.p) / self.d, channel
+
     def _sum(self, by_value: Array) -> Array:
         """The sum over all values of a feature, which are in the last axis."""
         return np.asarray((by_value * self.times if self.times else by_value).sum(axis=-1, keepdims=True))

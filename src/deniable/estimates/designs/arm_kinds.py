@@ -86,13 +86,15 @@ class ArmKind:
     def moments(self, rows: Array, table: Array) -> ReportMoments:
         """Moments of one report's weighted sums, given rows of weights of all cells.
 
-        Of several blocks the third and fourth cumulants are those of the closest weights that are a product over
-        blocks, scaled to the variance, which is exact.
+        Of several blocks of which each marks one value alone they are exact, too. Else the third and fourth cumulants
+        are those of the closest weights that are a product over blocks, scaled to the variance, which is exact.
         """
         mean = rows @ table
         if len(self.axes) == 1:
             _, e2, e3, e4 = self.axes[0].cell_powers(rows)
             return ReportMoments(mean, *_cumulants(mean, e2 @ table, e3 @ table, e4 @ table), e2)
+        if self._outcomes is not None:
+            return self._by_outcome(rows, table, *self._outcomes)
         squares = self._squares(rows)
         variance = squares @ table - mean**2
         own, third, fourth = self._near_products(rows, table)
@@ -106,6 +108,23 @@ class ArmKind:
             np.stack([axis.cell_seconds(one) for one in np.eye(answer_count(axis.columns))], axis=-1)
             for axis in self.axes
         ]
+
+    @cached_property
+    def _outcomes(self) -> tuple[list[Array], list[Array]] | None:
+        """The estimates by outcome and the channel of each block, if each marks one value alone."""
+        found = [axis.outcomes for axis in self.axes]
+        each = [one for one in found if one is not None]
+        return ([z for z, _ in each], [channel for _, channel in each]) if len(each) == len(found) else None
+
+    def _by_outcome(
+        self, rows: Array, table: Array, estimates: Sequence[Array], channels: Sequence[Array]
+    ) -> ReportMoments:
+        """Moments of one report's weighted sums Y, over all that it can show of several blocks."""
+        Y = along(np.moveaxis(self._by_block(rows), 0, -1), estimates)
+        squares = self._by_table(along(np.moveaxis(Y**2, 0, -1), [channel.T for channel in channels]))
+        chances = along(self._by_block(table[None])[0], channels).reshape(-1)
+        mean, y = rows @ table, Y.reshape(len(rows), -1)
+        return ReportMoments(mean, *_cumulants(mean, y**2 @ chances, y**3 @ chances, y**4 @ chances), squares)
 
     def _squares(self, rows: Array) -> Array:
         """E[(b z)^2 | cell] for rows of weights over several blocks.
