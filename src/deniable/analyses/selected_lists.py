@@ -1,7 +1,7 @@
 """Lists of what was found surest: intervals that hold for those who were selected, and effects without the luck.
 
-Whoever looks at the surest of many results sees those that chance has made larger. Of M tests, a list that ends with the
-one of rank R has intervals that hold in 1 - a of its entries on average (the false coverage rate of Benjamini and
+Whoever looks at the surest of many results sees those that chance has made larger. Of M tests, a list that ends with
+the one of rank R has intervals that hold in 1 - a of its entries on average (the false coverage rate of Benjamini and
 Yekutieli is at most a), if each has the level
 
     1 - a R / M
