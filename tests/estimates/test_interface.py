@@ -115,7 +115,7 @@ def test_an_estimate_says_which_estimators_its_mean_and_its_intervals_are_of() -
         "consistent": ("consistent", "consistent"),
         "unbiased": ("unbiased", "unbiased"),
         "feasible": ("feasible", "consistent"),
-        "maximum likelihood": ("maximum likelihood", "observed information, near a bound consistent"),
+        "maximum likelihood": ("maximum likelihood", "observed information"),
     }.items():
         est = EVERY[name]
         assert (est.mean_from, est.intervals_from) == (mean, intervals)

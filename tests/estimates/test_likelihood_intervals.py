@@ -43,8 +43,9 @@ def test_near_the_edge_intervals_are_those_of_the_estimate_that_knows_no_edge() 
         assert ours.confidence_interval() == pytest.approx(expected, abs=1e-3)  # where theirs is not the exact one
     assert est.cell(zero).value == 0
     middle = {"a": "v0", "b": "v0"}
-    assert est.cell(middle).stderr < 0.95 * free.cell(middle).stderr  # what is zero says something of the rest
-    assert est.cell(middle).stderr == pytest.approx(np.sqrt(est.covariance(middle, middle)) / est.n)
+    assert np.sqrt(est.covariance(middle, middle)) < 0.95 * est.n * free.cell(middle).stderr  # given what is zero
+    assert est.cell(middle).stderr == free.cell(middle).stderr  # what is not below zero elsewhere is taken from here
+    assert est.intervals_from == "consistent"
     assert est.project("b").cell(b="v0").stderr == pytest.approx(est.cell(b="v0").stderr)
     row = next(row for row in est.table().to_pylist() if {"a": row["a"], "b": row["b"]} == zero)
     assert row["stderr"] == pytest.approx(est.cell(zero).stderr)
@@ -201,4 +202,29 @@ def test_about_the_population_the_edge_is_as_wide_as_its_standard_error() -> Non
         ours, theirs = group.about("population").cell(a=True), before.about("population").cell(a=True)
         assert ours.found.third == theirs.found.third != 0
         assert group.about("population").cell(a=False).found.third != 0
-    assert est.project("b").cell(b=True).found.third == 0  # far from it
+    assert est.project("b").cell(b=True).found.third != 0  # as it is estimated with what is near the edge
+    assert est.project("b").intervals_from == "consistent"
+    far = dn.maximum_likelihood(skewed_reports(tiny("GRR")[0], 40_000), ["a", "b"])
+    assert far.project("b").cell(b="v0").found.third == 0
+    assert far.intervals_from == far.project("b").intervals_from == "observed information"
+
+
+@pytest.mark.slow
+def test_large_cells_of_sparse_tables_are_held_on_both_sides() -> None:
+    """Ten of sixteen cells are empty; by the information on the cells that are not zero, the control, one-sidedly."""
+    schema = dn.Schema([dn.Choice(name, values(4)) for name in "ab"])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.GRR(epsilon=2.0)))
+    shares = np.zeros((4, 4))
+    shares[[0, 0, 1, 2, 3, 1], [0, 1, 1, 2, 3, 0]] = [0.3, 0.2, 0.2, 0.15, 0.1, 0.05]
+    truth, rng, large = dn.simulate.truth(schema, shares), np.random.default_rng(1), {"a": "v0", "b": "v0"}
+    apart = []
+    for _ in range(150):
+        est = dn.maximum_likelihood(dn.simulate.reports(truth, plan, 1000, rng), ["a", "b"]).about("population")
+        low, high = est.cell(large).confidence_interval()
+        information = 1.96 * np.sqrt(est.covariance(large, large)) / est.n
+        value = est.cell(large).value
+        apart.append([low > 0.3, high < 0.3, value - information > 0.3, value + information < 0.3])
+    above, below, one_side, other_side = np.mean(apart, axis=0)
+    most = 0.025 + 3 * np.sqrt(0.025 * 0.975 / 150)
+    assert max(above, below) < most
+    assert max(one_side, other_side) > most

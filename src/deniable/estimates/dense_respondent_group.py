@@ -1,4 +1,4 @@
-"""Groups of respondents whose estimate has no product form: conditioned on what is known, or of maximum likelihood.
+"""Groups of respondents whose estimate has no product form: found by maximum likelihood, or conditioned (`given`).
 
 Their covariance is kept as a matrix. They answer `interface.Respondents`, as `respondent_group.Group` does.
 """
@@ -14,7 +14,7 @@ from deniable.estimates.respondent_group import judge, margin
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.tensors import along, flat, margins
+from deniable.inference.tensors import along, answer_rows, flat, margins, sandwich
 from deniable.inference.trust import SLACK, Bools, Judged
 
 # What is said of results that only an estimate straight from counts has.
@@ -27,10 +27,9 @@ SHORTEST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class DenseGroup:
-    """Respondents whose estimate was conditioned on what is known, with a covariance matrix for each possible subject.
+    """Respondents with a covariance matrix for each possible subject, whose estimate was made from the groups `before`.
 
-    It was made from the groups `before`, and has the cumulants of a normal distribution: its own higher ones cannot be
-    had in closed form.
+    It has the cumulants of a normal distribution, where its kind knows no others.
     """
 
     n: int
@@ -39,7 +38,7 @@ class DenseGroup:
     before: tuple[Respondents, ...]
 
     intervals_from = "consistent"
-    adds_up = True  # not checked: what is known may have made it so
+    adds_up = True  # not checked: proper tables do, and what is known may have made it so
 
     @property
     def asked(self) -> int:
@@ -58,10 +57,7 @@ class DenseGroup:
         return (self,)
 
     def project(self, axes: Sequence[int]) -> "DenseGroup":
-        places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
-        matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
-        before = tuple(group.project(axes) for group in self.before)
-        return type(self)(self.n, margin(self.truth, axes), matrices, before)
+        return type(self)(*self._projected(axes))
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         return np.asarray(flat(left) @ self.dense(subject) @ flat(right))
@@ -102,15 +98,43 @@ class DenseGroup:
     def zero_by_chance(self, subject: Subject) -> bool:  # noqa: ARG002 - one contract
         return False
 
+    def _projected(self, axes: Sequence[int]) -> tuple[int, Array, Mapping[Subject, Array], tuple[Respondents, ...]]:
+        """Respondents, mean, covariances and the groups before, of fewer features in this order."""
+        places = margin(np.arange(self.truth.size).reshape(self.truth.shape), axes).reshape(-1)
+        matrices = {subject: matrix[np.ix_(places, places)] for subject, matrix in self.matrices.items()}
+        before = tuple(group.project(axes) for group in self.before)
+        return self.n, margin(self.truth, axes), matrices, before
 
+
+@dataclass(frozen=True, eq=False)
 class LikelihoodGroup(DenseGroup):
     """Respondents whose table was found by maximum likelihood, with the covariance of the observed information.
 
     It is that of the cells that are not zero, given that the others are. Near a bound maximum likelihood is not normal,
-    so that the uncertainty there is that of the linear estimate that it was made from.
+    and what it keeps away from a bound it takes from the other cells: where any cell of the table is `beside_bound`,
+    large cells are biased, too. The uncertainty is then that of the linear estimate that it was made from.
     """
 
-    intervals_from = "observed information, near a bound consistent"
+    beside_bound: bool
+
+    @classmethod
+    def of_table(
+        cls, n: int, truth: Array, matrices: Mapping[Subject, Array], before: tuple[Respondents, ...]
+    ) -> "LikelihoodGroup":
+        """A whole table that was found by maximum likelihood, with all its margins."""
+        cells = [answer_rows(length - 1) for length in truth.shape]
+        own = np.diagonal(sandwich(cells, matrices[Subject.POPULATION]))
+        linear = sum((group.cumulants(cells, Subject.POPULATION) for group in before), start=NOTHING).variance
+        counts = along(truth, cells)
+        near = near_bound(counts, n - counts, own.reshape(counts.shape), linear)
+        return cls(n, truth, matrices, before, beside_bound=bool(near.any()))
+
+    @property
+    def intervals_from(self) -> str:  # type: ignore[override]
+        return "consistent" if self.beside_bound else "observed information"
+
+    def project(self, axes: Sequence[int]) -> "LikelihoodGroup":
+        return LikelihoodGroup(*self._projected(axes), self.beside_bound)
 
     @property
     def linear(self) -> tuple[Respondents, ...]:
@@ -118,14 +142,15 @@ class LikelihoodGroup(DenseGroup):
 
     def variances(self, subject: Subject) -> Array:
         own, before = super().variances(subject), np.asarray(sum(group.variances(subject) for group in self.before))
-        return np.where(near_bound(self.truth, self.n - self.truth, own, before), before, own)
+        near = near_bound(self.truth, self.n - self.truth, own, before) | self.beside_bound
+        return np.where(near, before, own)
 
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
         own = super().cumulants(rows, subject)
         before = sum((group.cumulants(rows, subject) for group in self.before), start=NOTHING)
         over_cells = flat([matrix @ margins(matrix.shape[1] - 1) for matrix in rows])
         low, high = (self.n * end(axis=1).reshape(own.mean.shape) for end in (over_cells.min, over_cells.max))
-        near = near_bound(own.mean - low, high - own.mean, own.variance, before.variance)
+        near = near_bound(own.mean - low, high - own.mean, own.variance, before.variance) | self.beside_bound
         return Cumulants(*(np.where(near, getattr(before, part.name), getattr(own, part.name)) for part in fields(own)))
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:

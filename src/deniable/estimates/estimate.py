@@ -9,19 +9,17 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates import pair_association, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
-from deniable.estimates.dense_respondent_group import DenseGroup
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.from_counts import read_counts
 from deniable.estimates.feasible import ProperTable
+from deniable.estimates.given.conditioned_group import condition
+from deniable.estimates.given.equalities import Cells, Condition, Shares, Sums, equalities
 from deniable.estimates.interface import Respondents, same, total
-from deniable.estimates.known_margins import Cells, Condition, Shares, Sums, conditioned, equalities
 from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.one_feature import Array
@@ -191,7 +189,8 @@ class Estimate:
     def given(self, known: Shares | Sums = (), *, zeros: Cells = ()) -> "Estimate":
         """Condition mean and covariance on known margins (post-stratification), empty cells or other linear equalities.
 
-        What is known holds about the same subject as the estimate. A proper table is fitted again.
+        What is known holds about the same subject as the estimate. Covariances are evaluated at the proper table that
+        obeys it and is closest to the reports. A feasible table is fitted again.
 
         Parameters
         ----------
@@ -204,8 +203,8 @@ class Estimate:
         Returns
         -------
         Estimate
-            The conditioned estimate. `conditions` tells how far the estimate was from each equality. A contradiction is
-            an error; an equality far from the estimate, where the normal approximation fails, is warned about.
+            The conditioned estimate. `conditions` tells how far the estimate was from each equality. A contradiction,
+            or what no proper table can have, is an error; an equality far from the estimate is warned about.
 
         Examples
         --------
@@ -221,9 +220,7 @@ class Estimate:
         of_cells = [(what, over_cells(self.features, weights), value / self.n) for what, weights, value in told]
         proper = self.proper and self.proper.given(of_cells)
         before = replace(self, fitted=None, proper=None)
-        raw = total([group.unconditional_variances(self.subject) for group in self.groups])
-        mean, covariance, conditions = conditioned(before.mean, before.covariance(), np.sqrt(np.abs(raw)), told)
-        group = DenseGroup(self.n, mean, {self.subject: covariance}, self.groups)
+        group, conditions = condition(self.groups, self.subject, told)
         after = replace(before, groups=(group,), conditions=(*self.conditions, *conditions))
         return _with_table(after, proper) if proper else after
 

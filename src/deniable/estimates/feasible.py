@@ -111,12 +111,12 @@ def table_from_counts(counts: Counts, names: Sequence[str]) -> "ProperTable":
 
 
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
-    """What counts say: the unbiased tensor, in respondents, with the bits of each feature taken one by one."""
-    levels = [answer_count(axis.m) for axis in axes]
-    _check_size(levels, [m + (axis.m > 1 and not axis.sums_to_one) for m, axis in zip(levels, axes, strict=True)])
+    """What counts say: their estimate, in respondents, with the bits of each feature taken one by one."""
+    levels = [answer_count(axis.columns) for axis in axes]
+    _check_size(levels, [m + (not axis.adds_up) for m, axis in zip(levels, axes, strict=True)])
     bases = [_basis(axis) for axis in axes]
     seconds = [
-        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.m)
+        np.einsum("ai,ijs,bj->abs", basis, axis.seconds()[0], basis) @ margins(axis.columns)
         for axis, basis in zip(axes, bases, strict=True)
     ]
     return _turned(n, seconds, along(unbiased / n, bases), margin_shares(axes, unbiased))
@@ -135,7 +135,7 @@ def margin_shares(axes: Sequence[Axis], unbiased: Array) -> list[Array]:
     parts = []
     for k, axis in enumerate(axes):
         margin = unbiased[tuple(slice(None) if j == k else 0 for j in range(len(axes)))]
-        positive = np.maximum(answer_rows(axis.m) @ margin, 0)
+        positive = np.maximum(answer_rows(axis.columns) @ margin, 0)
         parts.append(positive / positive.sum() if positive.any() else np.full(len(positive), 1 / len(positive)))
     return parts
 
@@ -252,10 +252,10 @@ def _solved(root: Array, right: Array) -> Array:
 
 def _basis(axis: Axis) -> Array:
     """The answers of a feature, from (1, z_1, ..., z_m); where these need not sum to 1, first what is missing to it."""
-    answers = answer_rows(axis.m)
-    if axis.m == 1 or axis.sums_to_one:
+    answers = answer_rows(axis.columns)
+    if axis.adds_up:
         return answers
-    return np.vstack([np.eye(1, 1 + axis.m) - answers.sum(axis=0), answers])
+    return np.vstack([np.eye(1, 1 + axis.columns) - answers.sum(axis=0), answers])
 
 
 def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:

@@ -1,8 +1,8 @@
 """The one interface that every form of an estimate answers, so that nothing else need know which form it has.
 
-`Group` keeps its covariance in product form, `DenseGroup` and `LikelihoodGroup` as matrices. Tensors have an axis (all,
-column 1, ..., column m) per feature, and are in respondents of `n`. Weights of one sum are one vector per feature;
-`rows` are one matrix of such vectors each.
+`Group` keeps its covariance in product form, `LikelihoodGroup` and `ConditionedGroup` as matrices. Tensors have an axis
+(all, column 1, ..., column m) per feature, and are in respondents of `n`. Weights of one sum are one vector per
+feature; `rows` are one matrix of such vectors each.
 """
 
 from collections.abc import Sequence

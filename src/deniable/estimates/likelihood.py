@@ -198,9 +198,10 @@ def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: s
     Returns
     -------
     Estimate
-        Up to a thousand cells its covariance is that of the observed information on the cells that are not zero. Larger
-        tables, up to a million cells, have the covariance and the intervals of the consistent estimate. If the maximum
-        is not reached, a warning says how far below it may be.
+        Up to a thousand cells its covariance is that of the observed information on the cells that are not zero, and so
+        are its intervals, unless any cell is near a bound: then they are those of the consistent estimate. Larger
+        tables, up to a million cells, have its covariance, too. If the maximum is not reached, a warning says how far
+        below it may be.
 
     Examples
     --------
@@ -218,9 +219,8 @@ def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: s
     if small:
         up = flat([margins(len(feature.columns)) for feature in before.features])
         matrices = _information(found, up, n, seen.n if isinstance(seen, Design) else n)
-        return replace(
-            before, groups=(LikelihoodGroup(n, table, matrices, before.groups),), method=METHOD, fitted=table
-        )
+        group = LikelihoodGroup.of_table(n, table, matrices, before.groups)
+        return replace(before, groups=(group,), method=METHOD, fitted=table)
     return replace(before, method=METHOD, fitted=table)
 
 

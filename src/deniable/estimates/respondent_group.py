@@ -4,14 +4,16 @@ What an `Estimate` is a sum of, if nothing more is known. `interface.Respondents
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.estimates.interface import Respondents
+from deniable.estimates.feasible import seen_in_counts
+from deniable.estimates.interface import Respondents, SeenTable
 from deniable.inference.about_whom import Subject
+from deniable.inference.any_weights import cumulants_of_sums
 from deniable.inference.cumulants import (
     NOTHING,
     Contraction,
@@ -30,6 +32,7 @@ from deniable.inference.tensors import (
     answer_count,
     answer_rows,
     contract,
+    flat,
     invert,
     margins,
     mix,
@@ -73,7 +76,7 @@ class Group:
 
     @property
     def adds_up(self) -> bool:
-        return all(axis.m == 1 or axis.centred or axis.sums_to_one for axis in self.axes)
+        return all(axis.adds_up for axis in self.axes)
 
     @property
     def linear(self) -> tuple[Respondents, ...]:
@@ -181,10 +184,36 @@ class Group:
         return self.independent(row_functions(self.axes, rows, Subject.POPULATION))
 
     @property
+    def seen(self) -> SeenTable:
+        """What the reports say of all cells, for a proper table that is closest to it."""
+        return seen_in_counts(self.asked, self.axes, self.truth * (self.asked / self.n))
+
+    @property
+    def of_cells(self) -> Array:
+        """The matrix from the numbers of respondents in all cells to all entries."""
+        return flat([margins(axis.columns) for axis in self.axes])
+
+    def dense_at(self, shares: Array, subject: Subject) -> Array:
+        """The covariance matrix of all entries, were these the shares of all cells."""
+        table = along(shares.reshape(self._levels), [margins(axis.columns) for axis in self.axes])
+        return replace(self, truth=self.n * table).dense(subject)
+
+    def sums_at(self, weights: Array, shares: Array, subject: Subject) -> Cumulants:
+        """The cumulants for rows of any weights of all entries, were these the shares of all cells."""
+        scale = self.n / self.asked
+        covariance = self.dense_at(shares, subject) / scale**2
+        return cumulants_of_sums(self.asked, self.axes, shares, covariance, weights, subject).scaled(scale)
+
+    @property
     def entries(self) -> Array:
         """All entries of the truth as a vector; vectors of many truths, if it has more axes."""
         features = len(self.axes)
         return np.moveaxis(self.truth, range(features), range(-features, 0)).reshape(*self.truth.shape[features:], -1)
+
+    @property
+    def _levels(self) -> list[int]:
+        """How many answers each feature has."""
+        return [answer_count(axis.columns) for axis in self.axes]
 
     def _cumulants(self, functions: RowFunctions, of: Contraction) -> Cumulants:
         """The cumulants for a table of all respondents, of whom only some may have been asked."""

@@ -42,7 +42,7 @@ def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | N
     -------
     ndarray or float
         The matrix, (size, size) in C order of `mean`; or one number. By maximum likelihood it is that of the observed
-        information, while `variance` and intervals near a bound are those of the linear estimate.
+        information, while `variance` and intervals of tables with a cell near a bound are the linear estimate's.
 
     Examples
     --------

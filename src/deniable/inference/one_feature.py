@@ -55,6 +55,11 @@ class Axis:
         return len(self.times) or self.m
 
     @property
+    def adds_up(self) -> bool:
+        """Whether one report's estimates of a feature's answers sum to 1: a flag's do."""
+        return self.m == 1 or self.centred or self.sums_to_one
+
+    @property
     def p(self) -> float:
         """P(evidence bit = 1) of a value that is not true."""
         return self.dependence.p_and_d[0]

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.respondent_group import Group
+from deniable.inference.tensors import along, answer_rows, flat
 from tests.support.situations import values
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Flag("drinker"), dn.Choice("age", values(3)), dn.Choice("town", ["a", "b"])])
@@ -154,12 +157,18 @@ def test_a_projection_is_the_margin_of_the_estimate(plan: dn.Plan) -> None:
 def test_conditioning_is_that_of_a_normal_distribution(plan: dn.Plan, subject: str) -> None:
     """Post-stratification, and cells that are empty: all at once by the textbook's formula."""
     est = estimate_of(plan, subject)
-    _, covariance = cells_of(est)
-    shares = cells_of(est)[0].reshape(-1)
+    shares, own = cells_of(est)
+    shares = shares.reshape(-1)
     rows = np.array([[1.0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1.0]])  # age v0, and those of age v2 who smoke
     known = rows @ shares + np.array([0.003, 0.002])
     weights = cell_rows(est).T @ rows.T  # of entries
     given = est.given([(weights[:, k].reshape(est.mean.shape), known[k] * est.n) for k in range(2)])
+    (group,), (obeys,) = est.groups, given.groups[0].origin.tables
+    entries = group.of_cells @ obeys
+    assert obeys.min() >= 0
+    np.testing.assert_allclose([entries[0], *(weights.T @ entries)], [1, *known])
+    covariance = cell_rows(est) @ group.dense_at(obeys, est.subject) @ cell_rows(est).T / est.n**2
+    np.testing.assert_allclose(covariance, own, atol=0.03 * np.abs(own).max())  # as the table hardly moved
     gain = covariance @ rows.T @ np.linalg.inv(rows @ covariance @ rows.T)
     table, after = cells_of(given)
     np.testing.assert_allclose(table.reshape(-1), shares + gain @ (known - rows @ shares), atol=1e-9)
@@ -168,6 +177,25 @@ def test_conditioning_is_that_of_a_normal_distribution(plan: dn.Plan, subject: s
     assert margin.cell(age="v0").value == pytest.approx(known[0])
     assert margin.cell(age="v0").stderr == 0
     assert margin.cell(age="v0", smoker=True).stderr < est.cell(age="v0", smoker=True).stderr
+
+
+def _shares_of(group: Group) -> np.ndarray:
+    return along(group.truth / group.n, [answer_rows(axis.columns) for axis in group.axes])
+
+
+@every_subject
+@every_plan
+def test_the_covariance_at_a_table_is_the_estimates_own_where_that_is_it(plan: dn.Plan, subject: str) -> None:
+    """At the table that an estimate's covariance is evaluated at; and its cumulants for weights that are products."""
+    est = estimate_of(plan, subject)
+    (group,) = est.groups
+    at = group.table if isinstance(group, ArmsGroup) else _shares_of(group.inner)
+    np.testing.assert_allclose(group.dense_at(at, est.subject), est.covariance(), atol=1e-9 * est.n**2)
+    rows = [np.random.default_rng(1).normal(size=(2, length)) for length in est.mean.shape]
+    stated, found = group.cumulants(rows, est.subject), group.sums_at(flat(rows), at, est.subject)
+    for part in ("variance", "third", "covariance_with_variance"):
+        expected = getattr(stated, part).reshape(-1)
+        np.testing.assert_allclose(getattr(found, part), expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
 
 
 @every_plan

@@ -92,11 +92,11 @@ class ArmsGroup:
         return np.asarray(w @ self._matrices[subject] @ v)
 
     def dense(self, subject: Subject) -> Array:
-        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        rows = self.of_cells
         return np.asarray(rows @ self._matrices[subject] @ rows.T)
 
     def variances(self, subject: Subject) -> Array:
-        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        rows = self.of_cells
         each = np.einsum("ij,jk,ik->i", rows, self._matrices[subject], rows, optimize=True)
         return np.asarray(each.reshape([1 + columns for columns in self._columns]))
 
@@ -127,7 +127,7 @@ class ArmsGroup:
         return np.asarray(self.n * (self.table @ (w * v) - (self.table @ w) * (self.table @ v)))
 
     def sampling_variance(self, weights: Array) -> float:
-        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        rows = self.of_cells
         w = weights.reshape(-1) @ rows
         return float(self.n * (self.table @ w**2 - (self.table @ w) ** 2))
 
@@ -135,7 +135,7 @@ class ArmsGroup:
         return subject is Subject.POPULATION
 
     def at_independence(self) -> Array:
-        rows = self._weights([np.eye(1 + columns) for columns in self._columns])
+        rows = self.of_cells
         covariance = self.seen.covariance(self.seen.best.weights, self._independent_table(self.features))
         return np.asarray(self.n**2 * (rows @ covariance @ rows.T))
 
@@ -152,6 +152,29 @@ class ArmsGroup:
             ]
             total += kind.n * reduce(np.logical_and.outer, told)
         return total
+
+    @property
+    def of_cells(self) -> Array:
+        """The matrix from the numbers of respondents in all cells of the fitted table to all entries."""
+        return self._weights([np.eye(1 + columns) for columns in self._columns])
+
+    def dense_at(self, shares: Array, subject: Subject) -> Array:
+        """The covariance matrix of all entries, were these the shares of all cells of the fitted table."""
+        rows = self.of_cells
+        return np.asarray(self.n**2 * (rows @ self._covariance_at(shares.reshape(-1), subject) @ rows.T))
+
+    def sums_at(self, weights: Array, shares: Array, subject: Subject) -> Cumulants:
+        """The cumulants for rows of any weights of all entries, were these the shares of all cells."""
+        W, table = weights @ self.of_cells, shares.reshape(-1)
+        sums = self._sums(W, table, self.seen.best.weights)
+        if subject is Subject.RESPONDENTS:
+            sums = sums.about_respondents(W, table, self.n)
+        return sums.cumulants(self._covariance_at(table, subject), [len(W)], self.n)
+
+    def _covariance_at(self, table: Array, subject: Subject) -> Array:
+        """The covariance of the shares of all cells, were these the shares of all cells."""
+        whole = self.seen.covariance(self.seen.best.weights, table)
+        return whole - _sampling(table) / self.n if subject is Subject.RESPONDENTS else whole
 
     @property
     def _columns(self) -> list[int]:

@@ -17,7 +17,7 @@ from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.least_squares import Evidence
 from deniable.estimates.designs.table_parts import BlockPart, Part, reduced_counts
-from deniable.estimates.interface import Respondents
+from deniable.estimates.interface import Respondents, SeenTable
 from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants, proper_margin
@@ -186,6 +186,34 @@ class BlockGroup:
         """The cumulants about the population of all combinations of rows, if all features were independent."""
         return self._cumulants(self._independent().cumulants(self._weights(rows), Subject.POPULATION), rows)
 
+    @property
+    def seen(self) -> SeenTable:
+        """What the reports say of all cells of the blocks, for a proper table that is closest to it."""
+        return self.inner.seen
+
+    @property
+    def of_cells(self) -> Array:
+        """The matrix from the numbers of respondents in all cells of the blocks to all entries."""
+        return self._of_entries @ self.inner.of_cells
+
+    def dense_at(self, shares: Array, subject: Subject) -> Array:
+        """The covariance matrix of all entries, were these the shares of all cells of the blocks."""
+        return self._dense(self.inner.dense_at(shares, subject))
+
+    def sums_at(self, weights: Array, shares: Array, subject: Subject) -> Cumulants:
+        """The cumulants for rows of any weights of all entries, were these the shares of all cells of the blocks."""
+        return self.inner.sums_at(weights @ self._of_entries, shares, subject)
+
+    @property
+    def _of_entries(self) -> Array:
+        """The matrix from entries by block to entries by feature, in C order of both."""
+        return flat([view.rows for view in self.views])[self._places]
+
+    @property
+    def _places(self) -> npt.NDArray[np.intp]:
+        """Where the entries by feature stand among those of the views, in C order of both."""
+        return self._by_feature(np.arange(prod(self._shapes)), self._shapes).reshape(-1)
+
     def _independent(self) -> Group:
         """The same reports if all features were independent with these margins, within blocks and across them."""
         truth = self.truth
@@ -214,7 +242,7 @@ class BlockGroup:
     def _dense(self, covariance: Array) -> Array:
         """The covariance of all entries by feature, from that of all entries by block."""
         by_block = sandwich([view.rows for view in self.views], covariance)
-        places = self._by_feature(np.arange(prod(self._shapes)), self._shapes).reshape(-1)
+        places = self._places
         return np.asarray(by_block[np.ix_(places, places)])
 
     def _cumulants(self, found: Cumulants, rows: Sequence[Array]) -> Cumulants:

@@ -1,13 +1,7 @@
-"""Conditioning an estimate on linear equalities that are known to hold: margins (post-stratification) and empty cells.
+"""What users know beforehand as linear equalities: margins (post-stratification), empty cells and weighted sums."""
 
-For an estimate mu with covariance Sigma and a known value of w' mu, the conditional mean and covariance of the normal
-distribution are mu + s (value - w' mu) / v and Sigma - s s' / v, with s = Sigma w and v = w' s, one equality at a time.
-"""
-
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -20,7 +14,6 @@ from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat
 from deniable.inference.trust import SLACK
-from deniable.text.fixed_phrases import NOT_ENOUGH
 
 Shares = Mapping[str, Mapping[Any, float]]  # {feature: {answer: share}}
 Sums = Sequence[tuple[npt.ArrayLike, float]]  # [(weights, value)]
@@ -86,38 +79,6 @@ def _cell(features: Features, answers: Mapping[str, Any]) -> Array:
     """The weights of all entries for one cell, shaped like the estimate's mean."""
     weights = cell_weights(features, answers)
     return flat(weights).reshape([len(vector) for vector in weights])
-
-
-def conditioned(
-    mean: Array, covariance: Array, noise: Array, known: Sequence[Equality]
-) -> tuple[Array, Array, list[Condition]]:
-    """The mean and covariance of an estimate given equalities, and how far from each of them it was.
-
-    What says nothing new is kept, a contradiction is an error, and an equality that is far away is warned about. The
-    `noise` is the standard errors before anything was known, which rounding is compared with.
-    """
-    n = float(mean.flat[0])
-    line, covariance, conditions = mean.reshape(-1).copy(), np.array(covariance), []
-    for what, shaped, value in known:
-        weights = shaped.reshape(-1)
-        spread = covariance @ weights
-        variance, gap = float(weights @ spread), value - float(weights @ line)
-        most = float(np.abs(weights) @ noise.reshape(-1)) ** 2  # the variance if all errors went together
-        if variance < -SLACK * most:
-            raise EstimateError(f"{NOT_ENOUGH} to condition on {what}: its estimated variance is negative")
-        if variance <= SLACK * most:
-            if abs(gap) > sqrt(SLACK * most) + SLACK * n:
-                raise EstimateError(f"{what} contradicts what was known before it: {gap:+.6g} respondents apart")
-            conditions.append(Condition(what, None))
-            continue
-        line += spread * gap / variance
-        covariance -= np.outer(spread, spread) / variance
-        conditions.append(Condition(what, gap / sqrt(variance)))
-        if conditions[-1].far:
-            warnings.warn(
-                f"{what} is {conditions[-1].distance:+.1f} standard errors away from the estimate", stacklevel=3
-            )
-    return line.reshape(mean.shape), covariance, conditions
 
 
 def _is_number(number: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Estimates conditioned on what is known: equalities as users give them, conditioning, and the group that it makes."""
