@@ -6,8 +6,8 @@ import sys
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: every processor has a process of its own
 
-STUDIES = ("coverage", "accuracy", "joint", "designs", "planner")
+STUDIES = ("coverage", "accuracy", "joint", "designs", "whole_blocks", "planner")
 
 quick = {"quick": True} if "--quick" in sys.argv else {}
 for name in [word for word in sys.argv[1:] if word != "--quick"] or STUDIES:
-    importlib.import_module(f"studies.{name}").run(**quick if name in ("designs", "planner") else {})
+    importlib.import_module(f"studies.{name}").run(**quick if name in ("designs", "whole_blocks", "planner") else {})

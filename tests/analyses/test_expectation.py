@@ -208,8 +208,11 @@ def test_guesses_of_every_kind_mean_the_same() -> None:
         est,
     ]
     first, *others = (stderrs(PLAN.expect("b", "a", n=10_000, guess=guess).estimate) for guess in guesses)
-    for other in others:
-        assert other == pytest.approx(first, rel=1e-5)
+    for guess, other in zip(guesses[1:], others, strict=True):
+        joint = not isinstance(
+            guess, dict
+        )  # other questions tell next to nothing of independent answers, but not nothing
+        assert other == pytest.approx(first, rel=1e-4 if joint else 1e-5)
     uniform = stderrs(PLAN.expect("b", "a", n=10_000).estimate)
     assert np.abs(uniform / first - 1).max() > 0.02  # the control
 

@@ -284,7 +284,7 @@ def test_hundreds_of_arms(tmp_path: Path) -> None:
     counts.save(tmp_path / "c.npz")
     assert dn.Counts.load(tmp_path / "c.npz") == counts
     est = dn.estimate(counts, ["f0", "f1", "f2"])
-    assert len(est.groups[0].seen.kinds) == 7  # all three, each pair and each alone
+    assert len(est.groups[0].seen.local.kinds) == 7  # all three, each pair and each alone
     assert est.mean[0, 0, 0] == pytest.approx(2_000)
 
 

@@ -4,7 +4,7 @@ The estimate of a survey of n respondents is supposed to find a guess of the tru
 table is what the survey's will be. Everything about the population scales as 1 / n.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -21,8 +21,10 @@ from deniable.errors import PlanError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.designs.arms_group import ArmsGroup
-from deniable.estimates.designs.least_squares import evidence
+from deniable.estimates.designs.least_squares import Evidence, evidence
 from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.designs.whole_blocks import Family, expected_counts, families, whole_block
+from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.estimate import Estimate
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
@@ -159,7 +161,7 @@ class Expectation:
         """
         (group,) = self.estimate.groups
         assert isinstance(group, ArmsGroup)
-        return answer_chance(self.plan, self.estimate, group.seen, {**(answers or {}), **more})
+        return answer_chance(self.plan, self.estimate, group.seen.local, {**(answers or {}), **more})
 
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)
@@ -182,7 +184,7 @@ class _ExpectedMoments(Moments):
     def kinds(self) -> list[ArmKind]:
         return [
             kind.scaled(kind.n, self.table([self.names[place] for place in kind.places]))
-            for kind in _kinds(self.plan, self.names, self.n)
+            for kind in _kinds(zip(self.plan.arms, self.plan.shares, strict=True), self.names, self.n)
         ]
 
     def table(self, names: Sequence[str]) -> Array:
@@ -200,17 +202,38 @@ def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess
         for name in guess:
             plan.schema.index(name)
     table = guessed(features, guess)
-    seen = evidence([len(feature.columns) for feature in features], _kinds(plan, names, int(people)))
-    scaled = tuple(kind.scaled(kind.n, X @ table) for kind, X in zip(seen.kinds, seen.sums, strict=True))
-    group = ArmsGroup(int(people), replace(seen, kinds=scaled), tuple(range(len(names))), waves=False)
+    columns = [len(feature.columns) for feature in features]
+    arms = list(zip(plan.arms, plan.shares, strict=True))
+    seen: Evidence | WholeEvidence = evidence(columns, _kinds(arms, names, int(people))).supposed(table, 1.0)
+    if whole := _whole_blocks(plan, names, int(people), guess):
+        apart = [(arm, share) for arm, share in arms if not whole_block(arm, names)]
+        rest = evidence(columns, _kinds(apart, names, int(people))).supposed(table, 1.0)
+        seen = WholeEvidence(seen.local, rest, tuple(whole))
+    group = ArmsGroup(int(people), seen, tuple(range(len(names))), waves=False)
     return Expectation(Estimate(features, (group,), "consistent", Subject.POPULATION), plan, guess)
 
 
-def _kinds(plan: Plan, names: Sequence[str], n: int) -> list[ArmKind]:
-    """The kinds of arms of a survey that was not made, with sizes by their shares."""
+def _whole_blocks(plan: Plan, names: Sequence[str], n: int, guess: Any) -> list[Family]:
+    """The blocks that will be taken whole, if a guess of joint answers is of all their features.
+
+    Answers that are guessed to be independent tell next to nothing of each other.
+    """
+    if not isinstance(guess, Truth | Estimate) or not plan.has_arms:
+        return []
+    known = {feature.name for feature in (guess.schema if isinstance(guess, Truth) else guess.features)}
+    arms = [(whole_block(arm, names), share) for arm, share in zip(plan.arms, plan.shares, strict=True)]
+    blocks = [(block, max(1, round(n * share / SCALE))) for block, share in arms if block]
+    if not all(known.issuperset(block.names) for block, _ in blocks):
+        return []
+    counted = [(block, expected_counts(block, size, guessed(block.features, guess))) for block, size in blocks]
+    return [family.without_noise() for family in families(counted, names)]
+
+
+def _kinds(arms: Iterable[tuple[Plan, int]], names: Sequence[str], n: int) -> list[ArmKind]:
+    """What kinds some arms of a survey that was not made are, with sizes by their shares."""
     shares: dict[tuple[object, ...], int] = {}
     found: dict[tuple[object, ...], ArmKind] = {}
-    for arm, share in zip(plan.arms, plan.shares, strict=True):
+    for arm, share in arms:
         if blocks := block_parts(arm, names, centred=True):
             places = tuple(sorted(place for block in blocks for place in block.part.places))
             axes = tuple(block.axis for block in blocks)

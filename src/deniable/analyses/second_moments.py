@@ -10,7 +10,7 @@ them is a sum over reports, whose skewness and kurtosis follow from those of one
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import prod
 from typing import Any
@@ -73,7 +73,7 @@ class Moments(ABC):
         every = self.names if self.plan.has_arms else names  # over arms, margins of several tables need not agree
         wanted = tuple(sorted(set(every), key=self.plan.schema.index))
         if wanted not in self.estimates:
-            self.estimates[wanted] = self.table_estimate(wanted).about(self.subject)
+            self.estimates[wanted] = _local(self.table_estimate(wanted).about(self.subject))
         return self.estimates[wanted]
 
     def indicator(self, what: Any, names: Sequence[str]) -> Product:
@@ -136,7 +136,7 @@ class Moments(ABC):
         (group,) = est.groups
         assert isinstance(group, ArmsGroup)
         weights = self._over_cells(est.names, group.seen.levels)
-        return [(kind, weights @ B) for kind, B in zip(group.seen.kinds, group.seen.best.weights, strict=True)]
+        return [(kind, weights @ B) for kind, B in zip(group.seen.local.kinds, group.seen.best.weights, strict=True)]
 
     def _over_cells(self, names: Sequence[str], levels: Sequence[int]) -> Array:
         """The weights of all products of indicators on all cells of these features, in C order."""
@@ -174,6 +174,12 @@ class Moments(ABC):
             mean += rows @ kind.shares
             reports.append((kind, rows))
         return Found(mean, covariance, reports)
+
+
+def _local(est: Estimate) -> Estimate:
+    """An estimate from what arms say of its table alone, so that it is a weighted sum of what their kinds say."""
+    groups = (replace(one, seen=one.seen.local) if isinstance(one, ArmsGroup) else one for one in est.groups)
+    return replace(est, groups=tuple(groups))
 
 
 def _on_cells(product: Product, names: Sequence[str], levels: Sequence[int]) -> Array:

@@ -107,18 +107,19 @@ class Axis:
         return self.second(unit[:, None], unit)
 
     def cell_seconds(self, shares: Array) -> Array:
-        """The matrix E[z z'] of one report's estimates of all answers, if answers have these shares."""
+        """The matrix E[z z'] of one report's estimates of all answers, if answers have these shares; of many rows."""
         c0, c1, alpha, beta = self.noise
         if self.m == 1:  # a flag's False is all less True
-            noise = c0 + c1 + (alpha + 2 * beta) * shares[1]
-            return np.asarray(np.diag(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))
+            noise = c0 + c1 + (alpha + 2 * beta) * shares[..., 1, None, None]
+            return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))
         each = np.array(self.times or [1] * self.m, np.float64)
-        noise = np.diag(c0 * each + alpha * shares) + c1 * np.outer(each, each)
-        noise += beta * (np.outer(each, shares) + np.outer(shares, each))
+        row, column, shares_row, shares_column = each, each[:, None], shares[..., None, :], shares[..., None]
+        noise = _diagonals(c0 * each + alpha * shares) + c1 * column * row
+        noise += beta * (column * shares_row + shares_column * row)
         if self.centred:
-            noise -= np.outer(each, noise.sum(axis=0)) / self.m
-            noise -= np.outer(noise.sum(axis=1), each) / self.m
-        return np.asarray(np.diag(shares) + noise)
+            noise -= column * noise.sum(axis=-2, keepdims=True) / self.m
+            noise -= noise.sum(axis=-1, keepdims=True) * row / self.m
+        return _diagonals(shares) + noise
 
     def cell_powers(self, weights: Array) -> tuple[Array, Array, Array, Array]:
         """The moments E[(w z)^k | answer], k = 1 to 4, for rows w of weights of all answers: (rows, answers) each."""
@@ -179,3 +180,8 @@ def over_truth(by_value: Array) -> Array:
 
 def _vectors(constant: Array, by_value: Array) -> Array:
     return np.concatenate([constant, by_value], axis=-1)
+
+
+def _diagonals(rows: Array) -> Array:
+    """A diagonal matrix for each row."""
+    return np.asarray(rows[..., None] * np.eye(rows.shape[-1]))

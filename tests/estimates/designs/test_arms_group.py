@@ -1,6 +1,7 @@
 """The group of respondents behind an estimate over arms: independence, sampling, copies, and blocks seen as arms."""
 
 import pickle
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -36,6 +37,7 @@ def test_at_independence_the_covariance_is_that_of_independent_answers() -> None
     """Enumerated: each arm's report of somebody whose answers are independent, with the margins of the fitted table."""
     names = ("b", "a")
     group = group_of(list(names))
+    group = replace(group, seen=group.seen.local)
     table = group.table.reshape(3, 2)
     expected = np.zeros((6, 6))
     weights = dict(zip([kind.places for kind in group.seen.kinds], group.seen.best.weights, strict=True))
@@ -117,12 +119,12 @@ def test_arms_that_say_the_same_of_a_table_are_one_kind() -> None:
     )
     (group,) = dn.estimate(counts, ["f3", "f1"]).groups
     both = counts.asked("f1", "f3")
-    assert {kind.places: kind.n for kind in group.seen.kinds} == {
+    assert {kind.places: kind.n for kind in group.seen.local.kinds} == {
         (0, 1): both,
         (0,): counts.asked("f3") - both,
         (1,): counts.asked("f1") - both,
     }
-    assert len(group.seen.kinds) == 3
+    assert len(group.seen.local.kinds) == 3
     assert (group.asked, group.n) == (counts.asked("f1", "f3"), 9_000)
 
 

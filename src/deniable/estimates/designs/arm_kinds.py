@@ -92,7 +92,7 @@ class ArmKind:
         mean = rows @ table
         if len(self.axes) == 1:
             _, e2, e3, e4 = self.axes[0].cell_powers(rows)
-            return ReportMoments(mean, *_cumulants(mean, e2 @ table, e3 @ table, e4 @ table), e2)
+            return ReportMoments(mean, *cumulants_of(mean, e2 @ table, e3 @ table, e4 @ table), e2)
         if self._outcomes is not None:
             return self._by_outcome(rows, table, *self._outcomes)
         squares = self._squares(rows)
@@ -124,7 +124,7 @@ class ArmKind:
         squares = self._by_table(along(np.moveaxis(Y**2, 0, -1), [channel.T for channel in channels]))
         chances = along(self._by_block(table[None])[0], channels).reshape(-1)
         mean, y = rows @ table, Y.reshape(len(rows), -1)
-        return ReportMoments(mean, *_cumulants(mean, y**2 @ chances, y**3 @ chances, y**4 @ chances), squares)
+        return ReportMoments(mean, *cumulants_of(mean, y**2 @ chances, y**3 @ chances, y**4 @ chances), squares)
 
     def _squares(self, rows: Array) -> Array:
         """E[(b z)^2 | cell] for rows of weights over several blocks.
@@ -148,7 +148,7 @@ class ArmKind:
         vectors = _leading_products(self._by_block(rows))
         powers = zip(*(axis.cell_powers(vector) for axis, vector in zip(self.axes, vectors, strict=True)), strict=True)
         by_block = self._by_block(table[None])
-        return _cumulants(*(_expected(by_block, each) for each in powers))
+        return cumulants_of(*(_expected(by_block, each) for each in powers))
 
     @property
     def _order(self) -> list[int]:
@@ -190,7 +190,7 @@ def _of_each_arm(counts: Counts, names: Sequence[str]) -> Iterator[ArmKind]:
         yield ArmKind(int(array.flat[0]), places, levels, tuple(block.part.places for block in blocks), axes, array)
 
 
-def _cumulants(mean: Array, e2: Array, e3: Array, e4: Array) -> tuple[Array, Array, Array]:
+def cumulants_of(mean: Array, e2: Array, e3: Array, e4: Array) -> tuple[Array, Array, Array]:
     """Second, third and fourth cumulants from the moments about zero."""
     variance = e2 - mean**2
     third = e3 - 3 * mean * e2 + 2 * mean**3

@@ -17,6 +17,7 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.designs.least_squares import Evidence
+from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.interface import Respondents
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
@@ -34,7 +35,7 @@ class ArmsGroup:
     """
 
     n: int
-    seen: Evidence
+    seen: Evidence | WholeEvidence
     features: tuple[int, ...]
     waves: bool  # whether it is of several surveys, and so about the population alone
 
@@ -44,7 +45,7 @@ class ArmsGroup:
     @property
     def asked(self) -> int:
         """How many were asked all of these features."""
-        return sum(kind.n for kind in self.seen.kinds if set(self.features) <= set(kind.places))
+        return self.seen.asked(self.features)
 
     @cached_property
     def cells(self) -> Array:
@@ -81,11 +82,7 @@ class ArmsGroup:
 
         It is for questions about surveys that were not made.
         """
-        kinds = tuple(
-            kind.scaled(max(1, round(kind.n * times)), X @ cells)
-            for kind, X in zip(self.seen.kinds, self.seen.sums, strict=True)
-        )
-        return ArmsGroup(round(self.n * times), Evidence(self.seen.columns, kinds), self.features, self.waves)
+        return replace(self, n=round(self.n * times), seen=self.seen.supposed(cells, times))
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
@@ -111,9 +108,10 @@ class ArmsGroup:
         """What the trust rule needs to know: it judges the estimate about the population, as arms are samples too."""
         own, *among = self._found(rows, subject)
         found = among[0] if among else own
-        best, uniform = self.seen.best, self.seen.uniform
-        independent = self._cumulants(rows, self._independent_table(range(len(self.seen.levels))), best.weights)
-        even = self._cumulants(rows, uniform.table, uniform.weights)
+        local = replace(self, seen=self.seen.local)
+        uniform, everything = self.seen.local.uniform, range(len(self.seen.levels))
+        independent = self._cumulants(rows, self._independent_table(everything), self.seen.best.weights)
+        even = local._cumulants(rows, uniform.table, uniform.weights)
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         asked = self._asked_what_is_looked_at(rows)
         enough = asked >= FEWEST  # about these respondents, too
@@ -145,7 +143,7 @@ class ArmsGroup:
     def _asked_what_is_looked_at(self, rows: Sequence[Array]) -> Array:
         """How many were asked all features that a combination of rows looks at, as `project` to these would say."""
         total = np.zeros([len(matrix) for matrix in rows])
-        for kind in self.seen.kinds:
+        for kind in self.seen.local.kinds:
             told = [
                 np.ones(len(matrix), bool) if place in kind.places else ~matrix[:, 1:].any(axis=1)
                 for place, matrix in zip(self.features, rows, strict=True)
@@ -226,20 +224,8 @@ class ArmsGroup:
 
     def _sums(self, W: Array, table: Array, weights: Sequence[Array]) -> "_Sums":
         """Weighted sums of cells about the population: sums over the reports of all kinds."""
-        none = np.zeros(len(W))
-        sums = _Sums(W, W @ table, none, none, none, np.zeros_like(W))
-        for kind, X, B in zip(self.seen.kinds, self.seen.sums, weights, strict=True):
-            b = W @ B
-            found = kind.moments(b, X @ table)
-            gradient = kind.over_table(found.squares - 2 * found.mean[:, None] * b, self.seen.levels)
-            sums = replace(
-                sums,
-                variance=sums.variance + found.variance / kind.n,
-                third=sums.third + found.third / kind.n**2,
-                fourth=sums.fourth + found.fourth / kind.n**3,
-                gradient=sums.gradient + gradient / kind.n,
-            )
-        return sums
+        found = self.seen.totals(W, table, weights)
+        return _Sums(W, W @ table, found.variance, found.third, found.fourth, found.gradient)
 
     def _independent_table(self, features: Sequence[int]) -> Array:
         """A table in which these features are independent with their margins, the others being given them as found."""

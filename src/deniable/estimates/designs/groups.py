@@ -15,10 +15,13 @@ from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.block_group import BlockGroup
 from deniable.estimates.designs.least_squares import Evidence, evidence
 from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.designs.whole_blocks import families, whole_block
+from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.feasible import ProperTable, proper_table, table_from_counts
 from deniable.estimates.respondent_group import Group
-from deniable.inference.one_feature import Axis
+from deniable.inference.one_feature import Array, Axis
 from deniable.inference.results import ArmSizes
+from deniable.survey.blocks import Block
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Feature
 
@@ -36,7 +39,7 @@ def group_of(counts: Counts, names: Sequence[str], *, centred: bool = True) -> A
     if plan.has_arms:
         if not centred:
             raise EstimateError(NO_UNBIASED)
-        return ArmsGroup(counts.n, evidence_of([counts], names), tuple(range(len(names))), waves=False)
+        return ArmsGroup(counts.n, whole_evidence_of([counts], names), tuple(range(len(names))), waves=False)
     if _asked_alone(plan, names):
         axes = tuple(Axis.of(plan[name], centred=centred) for name in names)
         return Group.from_counts(counts.n, counts.asked(*names), axes, counts.array(*names))
@@ -50,7 +53,7 @@ def group_of_waves(counts: Sequence[Counts], names: Sequence[str], *, centred: b
     if not centred:
         raise EstimateError(NO_UNBIASED)
     n = sum(one.n for one in counts)
-    return ArmsGroup(n, evidence_of(counts, names), tuple(range(len(names))), waves=True)
+    return ArmsGroup(n, whole_evidence_of(counts, names), tuple(range(len(names))), waves=True)
 
 
 def features_of(counts: Sequence[Counts], names: Sequence[str]) -> tuple[Feature, ...]:
@@ -69,6 +72,26 @@ def evidence_of(counts: Sequence[Counts], names: Sequence[str], *, pooled: bool 
     if not any(len(kind.places) == len(names) for kind in kinds):
         raise _nothing_known(counts, asking, names)
     return evidence([len(feature.columns) for feature in features_of(counts, names)], kinds)
+
+
+def whole_evidence_of(counts: Sequence[Counts], names: Sequence[str]) -> Evidence | WholeEvidence:
+    """What reports say of the table of these features, and of questions that are asked in the same blocks.
+
+    Blocks are taken whole where that pays, which the plan and the number of arms decide.
+    """
+    local = evidence_of(counts, names)
+    arms = [(arm, whole_block(arm.plan, names)) for one in counts for arm in one.arms]
+    whole = families([counted for arm, block in arms if block for counted in _counted(arm, block)], names)
+    if not whole:
+        return local
+    rest = arm_kinds([arm for arm, block in arms if not block], names)
+    return WholeEvidence(local, Evidence(local.columns, tuple(rest)), tuple(whole))
+
+
+def _counted(arm: Counts, block: Block) -> list[tuple[Block, Array]]:
+    """A block with its counts; nothing if it was not counted, or if nobody fell into the arm."""
+    counted = arm.array(block.unit.name) if arm.holds_units((block.unit.name,)) else np.zeros(1)
+    return [(block, counted.astype(np.float64))] if counted[0] else []
 
 
 def _nothing_known(counts: Sequence[Counts], asking: Sequence[Counts], names: Sequence[str]) -> DeniableError:

@@ -8,7 +8,7 @@ about the population. As all y_a and t sum to one, this is the metric of the cov
 their being singular. M_a is evaluated at a proper table f: at the uniform one first, then twice at the table found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan, prod
@@ -56,7 +56,22 @@ class Metric:
     @cached_property
     def weights(self) -> tuple[Array, ...]:
         """The matrix of each kind from its own estimate to its part of the table's."""
-        return tuple(self.inverse @ each.T for each in self.scaled)
+        return tuple(self.inverse @ np.swapaxes(each, -1, -2) for each in self.scaled)
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Cumulants of weighted sums of cells about the population, and the gradient of their variance by the cells."""
+
+    variance: Array
+    third: Array
+    fourth: Array
+    gradient: Array  # sums by cells
+
+    def plus(self, variance: Array, third: Array, fourth: Array, gradient: Array) -> "Totals":
+        """The same with what more reports add."""
+        added = (self.variance + variance, self.third + third, self.fourth + fourth, self.gradient + gradient)
+        return Totals(*added)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,21 +99,30 @@ class Evidence:
     @cached_property
     def sums(self) -> tuple[Array, ...]:
         """The matrix X_a of each kind: which cells of the table each of its own cells is the sum of."""
-        return tuple(
-            flat([np.eye(m) if place in kind.places else np.ones((1, m)) for place, m in enumerate(self.levels)])
-            for kind in self.kinds
-        )
+        return tuple(sums_over(self.levels, kind.places) for kind in self.kinds)
+
+    @property
+    def local(self) -> "Evidence":
+        """What arms say of the table alone: all that this is."""
+        return self
+
+    def asked(self, places: Iterable[int]) -> int:
+        """How many were asked all features at these places."""
+        return sum(kind.n for kind in self.kinds if set(places) <= set(kind.places))
 
     def at(self, shares: Array) -> Metric:
         """Least squares in the metric at a proper table of shares."""
-        table = spread(self.n, shares.reshape(-1))
+        return self.at_positive(spread(self.n, shares.reshape(-1)))
+
+    def at_positive(self, table: Array) -> Metric:
+        """Least squares in the metric at a table of shares above zero."""
         A, b, scaled = np.zeros((self.cells, self.cells)), np.zeros(self.cells), []
         for kind, X in zip(self.kinds, self.sums, strict=True):
             each = kind.over_table(kind.n * inverted(kind.seconds(X @ table)), self.levels)
             A += kind.over_table(each.T, self.levels)
             b += each.T @ kind.shares
             scaled.append(each)
-        return Metric(table, _symmetric(A), b, tuple(scaled))
+        return Metric(table, symmetric(A), b, tuple(scaled))
 
     @cached_property
     def uniform(self) -> Metric:
@@ -138,6 +162,26 @@ class Evidence:
             total += B @ (kind.seconds(f) - np.outer(f, f)) @ B.T / kind.n
         return total
 
+    def totals(self, W: Array, table: Array, weights: Sequence[Array]) -> Totals:
+        """Cumulants of sums of cells with weights W, and gradients of their variance, were this table the truth."""
+        none = np.zeros(len(W))
+        total = Totals(none, none, none, np.zeros_like(W))
+        for kind, X, B in zip(self.kinds, self.sums, weights, strict=True):
+            b = W @ B
+            found = kind.moments(b, X @ table)
+            gradient = kind.over_table(found.squares - 2 * found.mean[:, None] * b, self.levels)
+            total = total.plus(
+                found.variance / kind.n, found.third / kind.n**2, found.fourth / kind.n**3, gradient / kind.n
+            )
+        return total
+
+    def supposed(self, cells: Array, times: float) -> "Evidence":
+        """So many times as many reports, whose means are those of a table with these shares of cells."""
+        kinds = tuple(
+            kind.scaled(max(1, round(kind.n * times)), X @ cells) for kind, X in zip(self.kinds, self.sums, strict=True)
+        )
+        return Evidence(self.columns, kinds)
+
     @cached_property
     def homogeneity(self) -> Homogeneity:
         """The chi-square test of whether all kinds of reports say the same of the table; nan if there is one kind.
@@ -167,6 +211,11 @@ def evidence(columns: Sequence[int], kinds: Sequence[ArmKind]) -> Evidence:
     return made
 
 
+def sums_over(levels: Sequence[int], places: Sequence[int]) -> Array:
+    """The matrix of sums that a table's margin of the features at some places is, from its cells, in C order."""
+    return flat([np.eye(m) if place in places else np.ones((1, m)) for place, m in enumerate(levels)])
+
+
 def spread(n: int, shares: Array) -> Array:
     """Shares with SPREAD respondents added, spread evenly over all cells."""
     return (n * shares + SPREAD / shares.size) / (n + SPREAD)
@@ -185,5 +234,6 @@ def inverted(matrix: Array) -> Array:
     return whole
 
 
-def _symmetric(matrix: Array) -> Array:
+def symmetric(matrix: Array) -> Array:
+    """A matrix without what rounding made of its symmetry."""
     return (matrix + matrix.T) / 2
