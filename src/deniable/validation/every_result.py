@@ -1,0 +1,246 @@
+"""Every kind of result on truths that are hard for it: how often its interval holds, on which side it misses, how often
+it is given.
+
+Two questions, a flag and a choice of three, are loosely associated, rare, sparse (with cells that nobody is in), or
+skewed, and asked apart with unequal epsilons, as one block, or in arms of which some ask one question alone. Of each
+survey every kind of result is asked for through the public names, about the population and about the respondents; for
+lists, ten flags of which five pairs are associated are ranked, and those with a false discovery rate of at most 10 %
+are looked at (with the intervals for lists) as a reader would.
+"""
+
+import warnings
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
+from functools import reduce
+from math import nan, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deniable import simulate
+from deniable.analyses.associations import associations
+from deniable.analyses.comparison import compare
+from deniable.analyses.regression import regress
+from deniable.counts.count import count
+from deniable.counts.counts import Counts
+from deniable.errors import EstimateError
+from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.likelihood import maximum_likelihood
+from deniable.inference.one_feature import Array
+from deniable.survey.plan import Plan
+from deniable.survey.protocols import GRR, RandomizedResponse
+from deniable.survey.schema import Choice, Flag, Schema
+from deniable.text.progress import told
+from deniable.validation.figure_files import write_csv
+
+# TRUTHS are the shares of the flag's answers (rows) and the choice's (columns) in the population.
+TRUTHS = {
+    "loose": [[0.30, 0.22, 0.16], [0.12, 0.10, 0.10]],
+    "rare": [[0.48, 0.30, 0.17], [0.02, 0.01, 0.02]],
+    "sparse": [[0.40, 0.10, 0.20], [0.30, 0.00, 0.00]],
+    "skewed": [[0.50, 0.27, 0.02], [0.05, 0.13, 0.03]],
+}
+# PLANS are how the two questions are asked: apart with unequal epsilons, as one block, or in arms.
+PLANS = ("apart", "block", "arms")
+# SIZES are the numbers of respondents.
+SIZES = (300, 3_000)
+# SURVEYS is how many surveys there are of each setting, and QUICK how many in a quick run.
+SURVEYS, QUICK = 300, 4
+# LISTED is the false discovery rate up to which pairs of a list are looked at.
+LISTED = 0.1
+# HOLDS are the least and the most that coverage should be, in a setting where at least half are given.
+HOLDS = (0.93, 0.97)
+# DRAWS is how many tables are drawn from the posterior.
+DRAWS = 200
+
+SCHEMA = Schema([Flag("a"), Choice("b", ["x", "y", "z"])])
+FLAGS = Schema([Flag(f"f{k}") for k in range(10)])
+
+Interval = tuple[str, str, float, float, float]  # kind of result, subject, truth, and the ends
+
+
+@dataclass(frozen=True)
+class Tails:
+    """One kind of result in one setting: how many were asked for and given, and missed with the interval above, below.
+
+    `error` is the standard error of the share of those given that hold the truth.
+    """
+
+    truth: str
+    plan: str
+    n: int
+    kind: str
+    subject: str
+    surveys: int
+    asked: int
+    given: int
+    above: int
+    below: int
+    error: float
+
+    @property
+    def holds(self) -> float:
+        """The share of the intervals given that hold the truth."""
+        return 1 - (self.above + self.below) / self.given if self.given else nan
+
+
+def plan_for(how: str) -> Plan:
+    """The plan of a setting."""
+    if how == "apart":
+        return Plan(SCHEMA, {"a": RandomizedResponse(epsilon=4.0), "b": GRR(epsilon=3.0)})
+    if how == "block":
+        return Plan(SCHEMA, epsilon=4.0, together=[["a", "b"]])
+    return Plan(SCHEMA, epsilon=4.0, arms={("a", "b"): 0.6, ("a",): 0.2, ("b",): 0.2})
+
+
+def measured(folder: Path, *, quick: bool) -> list[Tails]:
+    """All settings, written to a file of numbers."""
+    surveys = QUICK if quick else SURVEYS
+    settings = [(truth, plan, n) for truth in TRUTHS for plan in PLANS for n in (SIZES[-1:] if quick else SIZES)]
+    found: list[Tails] = []
+    for part in told(
+        (_setting(*setting, surveys) for setting in settings),
+        lambda own: f"every result, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}",
+    ):
+        found += part
+    found += lists(surveys)
+    write_csv(folder / "every-result.csv", [field.name for field in fields(Tails)], map(astuple, found))
+    return found
+
+
+def _setting(truth: str, how: str, n: int, surveys: int) -> list[Tails]:
+    """One setting, the same whenever it is run."""
+    rng = np.random.default_rng(zlib.crc32(f"{truth} {how} {n}".encode()))
+    plan, of = plan_for(how), simulate.truth(SCHEMA, np.array(TRUTHS[truth]))
+    each = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they warn of shows in the tally
+        for _ in range(surveys):
+            each.append([*_one_survey(plan, of, n, rng)])
+    return _tallied(truth, how, n, each)
+
+
+def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -> list[Tails]:
+    """Sums over surveys; the standard error of coverage is that of a ratio of sums, as cells of a survey go together."""
+    sums: dict[tuple[str, str], list[Array]] = defaultdict(list)
+    for intervals in each:
+        own: dict[tuple[str, str], Array] = defaultdict(lambda: np.zeros(4))
+        for kind, subject, value, low, high in intervals:
+            own[kind, subject] += (1, low == low, low - 1e-12 > value, high + 1e-12 < value)
+        for key, tally in own.items():
+            sums[key].append(tally)
+    found = []
+    for (kind, subject), tallies in sums.items():
+        asked, given, above, below = np.array(tallies).T
+        missed, total = above + below, max(given.sum(), 1)
+        error = sqrt(float(((missed - missed.sum() / total * given) ** 2).sum())) / total
+        numbers = (int(part.sum()) for part in (asked, given, above, below))
+        found.append(Tails(truth, how, n, kind, subject, len(each), *numbers, error))
+    return found
+
+
+def _one_survey(plan: Plan, of: simulate.Truth, n: int, rng: np.random.Generator) -> Iterator[Interval]:
+    """All intervals of one survey, with their truths."""
+    people = of.people(n, rng)
+    reports = simulate.reports_of(people, plan, rng)
+    counts = count(reports, ["a", "b"])
+    est = estimate(counts, ["a", "b"])
+    for subject, t in (("respondents", people / n), ("population", of.shares)):
+        yield from _about(est.about(subject), subject, t)
+    population, t = est.about("population"), of.shares
+    yield from _of_population(counts, population, t)
+    feasible = estimate(counts, ["a", "b"], method="feasible").about("population")
+    yield from _cells("proper table", "population", t, feasible)
+    yield from _cells("maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]).about("population"))
+    yield from _cells("posterior draws", "population", t, feasible.posterior(draws=DRAWS, rng=rng))
+    later = estimate(count(simulate.reports_of(of.people(n, rng), plan, rng), ["a", "b"]), ["a", "b"])
+    for row in compare(population, later.about("population")).to_pylist():
+        yield "compare", "population", 0.0, row["low"], row["high"]
+
+
+def _cells(kind: str, subject: str, t: Array, est: Any) -> Iterator[Interval]:
+    for value, row in zip(t.flat, est.table().to_pylist(), strict=True):
+        yield kind, subject, float(value), row["low"], row["high"]
+
+
+def _about(est: Estimate, subject: str, t: Array) -> Iterator[Interval]:
+    """Results that there are about both subjects: cells, margins, and ratios of shares."""
+    yield from _cells("cell", subject, t, est)
+    yield from _cells("margin", subject, t.sum(axis=1), est.project("a"))
+    yield from _cells("margin", subject, t.sum(axis=0), est.project("b"))
+    within = t / np.where(t.sum(axis=0) > 0, t.sum(axis=0), nan)
+    for row in est.conditional("a", given="b").to_pylist():
+        if row["a"]:
+            yield "conditional share", subject, within[1, "xyz".index(row["b"])], row["low"], row["high"]
+    both, first, last = ("b", "x", "z"), within[1, 0], within[1, 2]
+    yield _asked("difference", subject, first - last, lambda: est.difference("a", between=both))
+    if last > 0:
+        yield _asked("ratio", subject, first / last, lambda: est.ratio("a", between=both))
+    one = np.array([[t[0, 1:].sum(), t[0, 0]], [t[1, 1:].sum(), t[1, 0]]])
+    if one.min() > 0:
+        odds = one[1, 1] * one[0, 0] / (one[1, 0] * one[0, 1])
+        yield _asked("odds ratio", subject, odds, lambda: est.odds_ratio("a", ("b", "x")))
+    over = sqrt(float(one[0].sum() * one[1].sum() * one[:, 0].sum() * one[:, 1].sum()))
+    correlation = (one[1, 1] * one[0, 0] - one[1, 0] * one[0, 1]) / over
+    yield _asked("correlation", subject, correlation, lambda: est.correlation("a", ("b", "x")))
+
+
+def _asked(kind: str, subject: str, truth: float, ask: Callable[[], Any]) -> Interval:
+    """One result; without an interval where it is refused."""
+    try:
+        low, high = ask().confidence_interval()
+    except EstimateError:
+        low = high = nan
+    return kind, subject, float(truth), low, high
+
+
+def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval]:
+    """Results about the population: measures of association, what is known beforehand, regression."""
+    expected = np.outer(t.sum(axis=1), t.sum(axis=0))
+    v = sqrt(float(((t - expected) ** 2 / expected).sum()))
+    yield _asked("Cramer's V", "population", v, lambda: est.association("a", "b").cramers_v)
+    if t.min() > 0:
+        mutual = float((t * np.log(t / expected)).sum())
+        yield _asked("mutual information", "population", mutual, lambda: est.association("a", "b").mutual_information)
+    shares = dict(zip("xyz", t.sum(axis=0).tolist(), strict=True))
+    yield from _cells("known margin", "population", t, est.given({"b": {name: shares[name] for name in "yz"}}))
+    zeros = [{"a": bool(i), "b": "xyz"[j]} for i, j in np.argwhere(t == 0)]
+    if zeros:
+        rows = est.given(zeros=zeros).table().to_pylist()
+        for value, row in zip(t.flat, rows, strict=True):
+            if value > 0:
+                yield "known zeros", "population", float(value), row["low"], row["high"]
+    within = t[1] / t.sum(axis=0)
+    for value, row in zip((within[0], *(within[1:] - within[0])), _regressed(counts), strict=True):
+        yield "regression", "population", float(value), row["low"], row["high"]
+
+
+def _regressed(counts: Counts) -> list[dict[str, Any]]:
+    return regress(counts, "a", on=["b"]).table().to_pylist()
+
+
+def lists(surveys: int) -> list[Tails]:
+    """Ten flags, of which five pairs have a correlation: the pairs listed, with intervals for one pair and for lists."""
+    found = []
+    plan = Plan(FLAGS, dict.fromkeys(FLAGS.names, RandomizedResponse(epsilon=1.0)))
+    for phi in (0.06, 0.1, 0.2):
+        apart = phi * 0.21
+        of = simulate.truth(FLAGS, reduce(np.multiply.outer, 5 * [np.array([[0.49 + apart, 0.21 - apart], [0.21 - apart, 0.09 + apart]])]))
+        rng, each = np.random.default_rng(zlib.crc32(f"list {phi}".encode())), []
+        for _ in range(surveys):
+            rows = associations(simulate.counts(of, plan, rng, n=10_000)).to_pylist()
+            each.append([*_listed(rows, phi)])
+        found += _tallied(f"phi {phi:g}", "apart", 10_000, each)
+    return found
+
+
+def _listed(rows: Sequence[dict[str, Any]], phi: float) -> Iterator[Interval]:
+    """The intervals of the pairs that a list shows; its false coverage is the mean over surveys, none listed being 0."""
+    for row in rows:
+        if row["fdr"] <= LISTED:
+            i, j = (int(row[name][1:]) for name in ("first", "second"))
+            truth = phi if i % 2 == 0 and j == i + 1 else 0.0
+            yield "listed pair", "population", truth, row["listed_low"], row["listed_high"]
