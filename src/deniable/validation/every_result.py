@@ -1,5 +1,4 @@
-"""Every kind of result on truths that are hard for it: how often its interval holds, on which side it misses, how often
-it is given.
+"""Every kind of result on truths that are hard for it: how often it is given, holds, and misses on either side.
 
 Two questions, a flag and a choice of three, are loosely associated, rare, sparse (with cells that nobody is in), or
 skewed, and asked apart with unequal epsilons, as one block, or in arms of which some ask one question alone. Of each
@@ -124,7 +123,11 @@ def _setting(truth: str, how: str, n: int, surveys: int) -> list[Tails]:
 
 
 def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -> list[Tails]:
-    """Sums over surveys; the standard error of coverage is that of a ratio of sums, as cells of a survey go together."""
+    """Sums over surveys.
+
+    The standard error of coverage is that of a ratio of sums, as the cells of a survey go together; where all hold, it
+    is that of one interval in each survey.
+    """
     sums: dict[tuple[str, str], list[Array]] = defaultdict(list)
     for intervals in each:
         own: dict[tuple[str, str], Array] = defaultdict(lambda: np.zeros(4))
@@ -137,8 +140,9 @@ def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -
         asked, given, above, below = np.array(tallies).T
         missed, total = above + below, max(given.sum(), 1)
         error = sqrt(float(((missed - missed.sum() / total * given) ** 2).sum())) / total
-        numbers = (int(part.sum()) for part in (asked, given, above, below))
-        found.append(Tails(truth, how, n, kind, subject, len(each), *numbers, error))
+        error = error or sqrt(0.05 * 0.95 / max(np.count_nonzero(given), 1))
+        a, g, over, under = (int(part.sum()) for part in (asked, given, above, below))
+        found.append(Tails(truth, how, n, kind, subject, len(each), a, g, over, under, error))
     return found
 
 
@@ -154,7 +158,9 @@ def _one_survey(plan: Plan, of: simulate.Truth, n: int, rng: np.random.Generator
     yield from _of_population(counts, population, t)
     feasible = estimate(counts, ["a", "b"], method="feasible").about("population")
     yield from _cells("proper table", "population", t, feasible)
-    yield from _cells("maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]).about("population"))
+    yield from _cells(
+        "maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]).about("population")
+    )
     yield from _cells("posterior draws", "population", t, feasible.posterior(draws=DRAWS, rng=rng))
     later = estimate(count(simulate.reports_of(of.people(n, rng), plan, rng), ["a", "b"]), ["a", "b"])
     for row in compare(population, later.about("population")).to_pylist():
@@ -207,28 +213,26 @@ def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval
         yield _asked("mutual information", "population", mutual, lambda: est.association("a", "b").mutual_information)
     shares = dict(zip("xyz", t.sum(axis=0).tolist(), strict=True))
     yield from _cells("known margin", "population", t, est.given({"b": {name: shares[name] for name in "yz"}}))
-    zeros = [{"a": bool(i), "b": "xyz"[j]} for i, j in np.argwhere(t == 0)]
+    zeros: list[dict[str, str | bool]] = [{"a": bool(i), "b": "xyz"[j]} for i, j in np.argwhere(t == 0)]
     if zeros:
         rows = est.given(zeros=zeros).table().to_pylist()
         for value, row in zip(t.flat, rows, strict=True):
             if value > 0:
                 yield "known zeros", "population", float(value), row["low"], row["high"]
     within = t[1] / t.sum(axis=0)
-    for value, row in zip((within[0], *(within[1:] - within[0])), _regressed(counts), strict=True):
+    rows = regress(counts, "a", on=["b"]).table().to_pylist()
+    for value, row in zip((within[0], *(within[1:] - within[0])), rows, strict=True):
         yield "regression", "population", float(value), row["low"], row["high"]
 
 
-def _regressed(counts: Counts) -> list[dict[str, Any]]:
-    return regress(counts, "a", on=["b"]).table().to_pylist()
-
-
 def lists(surveys: int) -> list[Tails]:
-    """Ten flags, of which five pairs have a correlation: the pairs listed, with intervals for one pair and for lists."""
+    """Ten flags, of which five pairs have a correlation: the intervals for lists of the pairs that a list shows."""
     found = []
     plan = Plan(FLAGS, dict.fromkeys(FLAGS.names, RandomizedResponse(epsilon=1.0)))
     for phi in (0.06, 0.1, 0.2):
         apart = phi * 0.21
-        of = simulate.truth(FLAGS, reduce(np.multiply.outer, 5 * [np.array([[0.49 + apart, 0.21 - apart], [0.21 - apart, 0.09 + apart]])]))
+        pair = np.array([[0.49 + apart, 0.21 - apart], [0.21 - apart, 0.09 + apart]])
+        of = simulate.truth(FLAGS, reduce(np.multiply.outer, 5 * [pair]))
         rng, each = np.random.default_rng(zlib.crc32(f"list {phi}".encode())), []
         for _ in range(surveys):
             rows = associations(simulate.counts(of, plan, rng, n=10_000)).to_pylist()
@@ -238,9 +242,39 @@ def lists(surveys: int) -> list[Tails]:
 
 
 def _listed(rows: Sequence[dict[str, Any]], phi: float) -> Iterator[Interval]:
-    """The intervals of the pairs that a list shows; its false coverage is the mean over surveys, none listed being 0."""
+    """The intervals of the pairs that a list shows."""
     for row in rows:
         if row["fdr"] <= LISTED:
             i, j = (int(row[name][1:]) for name in ("first", "second"))
             truth = phi if i % 2 == 0 and j == i + 1 else 0.0
             yield "listed pair", "population", truth, row["listed_low"], row["listed_high"]
+
+
+def verdict(found: Sequence[Tails]) -> str:
+    """A line for each kind of result and subject: pooled over settings in which at least half are given, and the range.
+
+    A setting is outside if its coverage is further from HOLDS than three of its standard errors.
+    """
+    lines = [
+        f"Every kind of result, {found[0].surveys} surveys of each setting; pooled over the settings in which at least",
+        "half of the 95 % intervals asked for are given:",
+        f"  {'':20} {'about the':12} {'given':>6} {'hold':>6} {'above':>6} {'below':>6} "
+        f"{'settings':>10} {'outside':>8}   least",
+    ]
+    for kind, subject in dict.fromkeys((one.kind, one.subject) for one in found):
+        every = [one for one in found if (one.kind, one.subject) == (kind, subject)]
+        judged = [one for one in every if 2 * one.given >= one.asked > 0]
+        share = sum(one.given for one in every) / sum(one.asked for one in every)
+        if not judged:
+            lines.append(f"  {kind:20} {subject:12} {share:6.0%} never half of them")
+            continue
+        above, below = (np.mean([getattr(one, side) / one.given for one in judged]) for side in ("above", "below"))
+        holds = float(np.mean([one.holds for one in judged]))
+        outside = sum(not HOLDS[0] - 3 * one.error <= one.holds <= HOLDS[1] + 3 * one.error for one in judged)
+        least = min(judged, key=lambda one: one.holds)
+        lines.append(
+            f"  {kind:20} {subject:12} {share:6.0%} {holds:6.1%} {above:6.1%} {below:6.1%} "
+            f"{len(judged):3} of {len(every):3} {outside:8}   {least.holds:.1%} +- {least.error:.1%} "
+            f"({least.truth}, {least.plan}, N = {least.n:,})"
+        )
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ from deniable import __version__
 from deniable.files import replacing
 from deniable.validation import (
     coverage_results,
+    every_result,
     figure_files,
     interval_coverage,
     paper_claims,
@@ -35,6 +36,7 @@ def run(output: str | Path, *, quick: bool) -> str:
     posterior_calibration.draw(ranks, folder)
     grid = interval_coverage.measured(grid_path, quick=quick)
     coverage_results.draw(grid, folder)
+    results = every_result.measured(folder, quick=quick)
     screen = "\n".join(
         [
             f"deniable {__version__}: {paper_figures.QUICK if quick else paper_figures.RUNS:,} surveys of each size",
@@ -47,8 +49,7 @@ def run(output: str | Path, *, quick: bool) -> str:
             coverage_results.summary(grid),
         ]
     )
+    more = paper_figures.verdict(found), coverage_results.verdict(grid), every_result.verdict(results)
     with replacing(folder / "verdict.txt") as temporary:
-        temporary.write_text(
-            "\n\n".join([screen, paper_figures.verdict(found), coverage_results.verdict(grid)]) + "\n", "utf-8"
-        )
+        temporary.write_text("\n\n".join([screen, *more]) + "\n", "utf-8")
     return screen
