@@ -32,7 +32,7 @@ def test_the_verdict_names_settings_outside_and_the_least() -> None:
 
 
 def test_one_survey_asks_for_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(every_result, "DRAWS", 20)
+    monkeypatch.setattr(every_result, "DRAWS", 100)
     kinds = {one.kind for one in every_result._setting("sparse", "arms", 3_000, 1)}
     kinds |= {one.kind for one in every_result._setting("loose", "apart", 3_000, 1)}
     assert kinds == {

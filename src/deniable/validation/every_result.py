@@ -138,9 +138,9 @@ def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -
     found = []
     for (kind, subject), tallies in sums.items():
         asked, given, above, below = np.array(tallies).T
-        missed, total = above + below, max(given.sum(), 1)
+        missed, total = above + below, max(float(given.sum()), 1.0)
         error = sqrt(float(((missed - missed.sum() / total * given) ** 2).sum())) / total
-        error = error or sqrt(0.05 * 0.95 / max(np.count_nonzero(given), 1))
+        error = error or sqrt(0.05 * 0.95 / (np.count_nonzero(given) or 1))
         a, g, over, under = (int(part.sum()) for part in (asked, given, above, below))
         found.append(Tails(truth, how, n, kind, subject, len(each), a, g, over, under, error))
     return found
