@@ -9,10 +9,18 @@ import pytest
 
 import deniable as dn
 from deniable.inference.about_whom import Subject
-from deniable.inference.one_feature import Axis
 from tests.support.channels import evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
-from tests.support.surveys import own_estimate, repeated, some_counts, supports, truth_tensor
+from tests.support.surveys import (
+    block_weights,
+    own_estimate,
+    repeated,
+    some_axes,
+    some_counts,
+    some_weights,
+    supports,
+    truth_tensor,
+)
 
 
 def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[list[Fraction], list[list[Fraction]]]:
@@ -20,6 +28,7 @@ def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[li
     size = prod(1 + len(feature.columns) for feature in plan.schema)
     mean = [Fraction(0)] * size
     covariance = [[Fraction(0)] * size for _ in range(size)]
+    weights = some_weights(plan, method)
     for person in people:
         first = [Fraction(0)] * size
         second = [[Fraction(0)] * size for _ in range(size)]
@@ -27,8 +36,8 @@ def exact(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> tuple[li
         for outcome in product(*(law.items() for law in laws)):
             share = prod(chance for _, chance in outcome)
             zs = [
-                own_estimate(protocol, bits, centred=method == "consistent")
-                for protocol, (bits, _) in zip(plan.protocols, outcome, strict=True)
+                own_estimate(protocol, bits, centred=method != "unbiased", weights=own)
+                for protocol, own, (bits, _) in zip(plan.protocols, weights, outcome, strict=True)
             ]
             z = [prod(parts) for parts in product(*zs)]
             for i in range(size):
@@ -47,7 +56,7 @@ def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Es
     from deniable.estimates.estimate import Estimate
     from deniable.estimates.respondent_group import Group
 
-    axes = tuple(Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols)
+    axes = tuple(some_axes(plan, method))
     return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)
 
 
@@ -92,14 +101,18 @@ def test_the_estimate_is_the_sum_of_the_reports_own(kind: str, method: str) -> N
     }
     reports = dn.randomize(records, plan, rng=rng)
     bits = [supports(plan, reports.table, name)[:, 1:] for name in plan.schema.names]
+    counts = dn.count(reports, plan.schema.names)
+    weights = block_weights(counts, method)
     total = [Fraction(0)] * prod(1 + len(feature.columns) for feature in plan.schema)
     for row in range(20):
         zs = [
-            own_estimate(protocol, tuple(int(b) for b in column[row]), centred=method == "consistent")
-            for protocol, column in zip(plan.protocols, bits, strict=True)
+            own_estimate(
+                block.protocol, tuple(map(int, column[row])), centred=method != "unbiased", weights=weights.get(block)
+            )
+            for block, column in zip(plan.blocks, bits, strict=True)
         ]
         total = [a + prod(parts) for a, parts in zip(total, product(*zs), strict=True)]
-    est = dn.estimate(dn.count(reports, plan.schema.names), plan.schema.names, method=method)
+    est = dn.estimate(counts, plan.schema.names, method=method)
     np.testing.assert_allclose(est.mean.reshape(-1), np.array(total, float), rtol=1e-12, atol=1e-10)
     assert est.n == 20
 
@@ -250,7 +263,7 @@ def test_far_from_one_report_axis_by_axis_stays_accurate() -> None:
 REFUSED = {
     "method": (
         lambda c: dn.estimate(c, ["a"], method="em"),
-        "method must be one of consistent, unbiased, feasible; found 'em'",
+        "method must be one of consistent, centred, unbiased, feasible; found 'em'",
     ),
     "not counted": (lambda c: dn.estimate(c, ["x"]), "no feature 'x'"),
     "about": (lambda c: dn.estimate(c, ["a"]).about("everybody"), "found 'everybody'"),
@@ -356,7 +369,7 @@ def test_a_covariance_that_does_not_fit_is_refused_with_its_size() -> None:
 def test_a_negative_variance_is_not_enough_reports() -> None:
     schema = dn.Schema([dn.Choice("a", values(5)), dn.Choice("b", values(5))])
     plan = dn.Plan(schema, dict.fromkeys("ab", dn.UnaryEncoding.optimized(4.0)))
-    est = dn.estimate(some_counts(plan, 30), ["a", "b"])
+    est = dn.estimate(some_counts(plan, 30), ["a", "b"], method="centred")
     rows = est.table().to_pylist()
     without = [row for row in rows if np.isnan(row["stderr"])]
     assert 0 < len(without) < len(rows)
@@ -368,4 +381,4 @@ def test_a_negative_variance_is_not_enough_reports() -> None:
     assert known.cell(a=without[0]["a"], b=without[0]["b"]).confidence_interval() == pytest.approx((0, 0), abs=1e-9)
     assert np.isnan(cell.stderr)
     assert "not enough reports" in str(cell)
-    assert "(consistent) of a x b, 30 reports, about the respondents" in repr(est)
+    assert "(centred) of a x b, 30 reports, about the respondents" in repr(est)

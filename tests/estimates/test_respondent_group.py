@@ -23,7 +23,7 @@ def test_equally_common_answers_are_those_of_an_even_table() -> None:
         table = along(np.full(levels, 600 / np.prod(levels)), [margins(axis.m) for axis in axes])
         rows = weights_of(axes, [0] * len(levels))
         for subject in Subject:
-            even = Group(600, axes, np.zeros_like(table)).even(row_functions(axes, rows, subject))
+            even = Group(600, axes, np.zeros_like(table)).even(rows, subject)
             for field, wanted in vars(Group(600, axes, table).cumulants(rows, subject)).items():
                 np.testing.assert_allclose(getattr(even, field), wanted, rtol=1e-10)
 
@@ -61,7 +61,7 @@ def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
     axes, rows = tuple(many.axes), weights_of(many.axes, (0, 0, 1))
     group = Group(200, axes, many.estimates)
     found, functions = group.cumulants(rows, Subject.POPULATION), row_functions(axes, rows, Subject.POPULATION)
-    independent, even = group.independent(functions), group.even(functions)
+    independent, even = group.independent(functions), group.even(rows, Subject.POPULATION)
     assert trusted(found, independent, cumulants_of(1.0)).mean() > 0.5
     assert not trusted(found, independent, even).any()
     assert not judge([group], rows, Subject.POPULATION)[1].any()

@@ -9,10 +9,10 @@ import deniable as dn
 from deniable.estimates.respondent_group import Group
 from deniable.inference import any_weights
 from deniable.inference.about_whom import Subject
-from deniable.inference.one_feature import Axis
 from deniable.inference.tensors import flat
 from tests.inference.test_cumulants import central, outcomes
 from tests.support.situations import KINDS, METHODS, tiny, values
+from tests.support.surveys import some_axes
 
 PARTS = ("mean", "variance", "third", "covariance_with_variance", "variance_of_variance")
 
@@ -22,9 +22,9 @@ def shares_of(plan: dn.Plan) -> np.ndarray:
     return np.random.default_rng(2).dirichlet(np.ones(np.prod(levels))).reshape(levels)
 
 
-def group_of(plan: dn.Plan, *, centred: bool = True) -> Group:
+def group_of(plan: dn.Plan, method: str = "consistent") -> Group:
     """The estimate of 500 respondents; what it says is not looked at."""
-    axes = tuple(Axis.of(protocol, centred=centred) for protocol in plan.protocols)
+    axes = tuple(some_axes(plan, method))
     return Group(500, axes, np.zeros([1 + axis.m for axis in axes]))
 
 
@@ -32,10 +32,9 @@ def group_of(plan: dn.Plan, *, centred: bool = True) -> Group:
 @pytest.mark.parametrize("kind", KINDS)
 def test_moments_of_any_weights_are_those_of_enumeration(kind: str, method: str) -> None:
     plan, _ = tiny(kind)
-    centred = method == "consistent"
-    group, shares = group_of(plan, centred=centred), shares_of(plan)
+    group, shares = group_of(plan, method), shares_of(plan)
     weights = np.random.default_rng(3).normal(size=(2, group.truth.size))
-    every = [outcomes(plan, person, centred=centred) for person in product(*map(range, shares.shape))]
+    every = [outcomes(plan, person, method) for person in product(*map(range, shares.shape))]
     among, of = (group.sums_at(weights, shares, subject) for subject in (Subject.RESPONDENTS, Subject.POPULATION))
     for place, row in enumerate(weights):
         laws = [

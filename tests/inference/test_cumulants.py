@@ -17,7 +17,7 @@ from deniable.inference.tensors import answer_rows
 from deniable.survey.protocols.base import Protocol
 from tests.support.channels import Channel, Outcome, evidence_channel
 from tests.support.situations import KINDS, METHODS, tiny, values
-from tests.support.surveys import own_estimate, truth_tensor
+from tests.support.surveys import best_weights, own_estimate, some_axes, some_weights, truth_tensor
 
 
 def rows_of(axes: list[Axis], rng: np.random.Generator) -> list[np.ndarray]:
@@ -25,14 +25,15 @@ def rows_of(axes: list[Axis], rng: np.random.Generator) -> list[np.ndarray]:
     return [rng.normal(size=(2, 1 + axis.m)) for axis in axes]
 
 
-def outcomes(plan: dn.Plan, person: tuple[int, ...], *, centred: bool) -> list[tuple[float, np.ndarray]]:
+def outcomes(plan: dn.Plan, person: tuple[int, ...], method: str) -> list[tuple[float, np.ndarray]]:
     """Every outcome of one respondent's report: its probability, and its own estimate z as a tensor."""
+    weights = some_weights(plan, method)
     laws = [evidence_channel(protocol, x) for protocol, x in zip(plan.protocols, person, strict=True)]
     found = []
     for outcome in product(*(law.items() for law in laws)):
         zs = [
-            np.array(own_estimate(protocol, bits, centred=centred), float)
-            for protocol, (bits, _) in zip(plan.protocols, outcome, strict=True)
+            np.array(own_estimate(protocol, bits, centred=method != "unbiased", weights=own), float)
+            for protocol, own, (bits, _) in zip(plan.protocols, weights, outcome, strict=True)
         ]
         found.append((float(prod(chance for _, chance in outcome)), reduce(np.multiply.outer, zs)))
     return found
@@ -50,9 +51,9 @@ def central(chances: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str) -> None:
     plan, people = tiny(kind)
-    centred, population, n = method == "consistent", subject == "population", len(people)
+    population, n = subject == "population", len(people)
     about = Subject(subject)
-    axes = [Axis.of(protocol, centred=centred) for protocol in plan.protocols]
+    axes = some_axes(plan, method)
     rows = rows_of(axes, np.random.default_rng(5))
     truth = truth_tensor(plan, people)
     stated = cumulants(n, row_functions(axes, rows, about), by_table(truth))
@@ -69,7 +70,7 @@ def test_cumulants_are_those_of_enumeration(kind: str, method: str, subject: str
 
         laws = []
         for person in people:
-            chances, zs = zip(*outcomes(plan, person, centred=centred), strict=True)
+            chances, zs = zip(*outcomes(plan, person, method), strict=True)
             laws.append(
                 (np.array(chances), *(np.array([f(z) for z in zs]) for f in (lambda z: (w * z).sum(), own_variance)))
             )
@@ -120,7 +121,7 @@ def test_many_surveys_at_once_are_as_one_by_one() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_that_are_alike_need_not_be_written_out(kind: str, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, people = tiny(kind)
-    axes = [Axis.of(protocol, centred=method == "consistent") for protocol in plan.protocols]
+    axes = some_axes(plan, method)
     features = len(axes)
     truth = np.stack([truth_tensor(plan, people), truth_tensor(plan, people[:1] * 3)], axis=-1)
     others = [
@@ -170,11 +171,15 @@ def test_local_hashing_over_a_whole_hash_family(method: str, coefficients: int, 
     """Four-wise independence makes second and third cumulants those of independent bits; an affine hash does not."""
     schema = dn.Schema([dn.Choice("a", values(5))])
     protocol = dn.Plan(schema, {"a": dn.LocalHashing(epsilon=2.0, buckets=PRIME)})["a"]
-    axis = Axis.of(protocol, centred=method == "consistent")
+    axis, own = Axis.of(protocol, centred=method != "unbiased"), None
+    if method == "consistent":
+        counts = np.array([100, 60, 35, 25, 15, 15])
+        axis, own = axis.weighted_by(counts), best_weights(protocol, counts)
     weights = np.array([[0.3, 1.0, -2.0, 0.5, 0.25, 1.5]])
     for code in range(5):
         law = whole_family(protocol, code, coefficients)
-        y = np.array([weights[0] @ np.array(own_estimate(protocol, bits, centred=axis.centred), float) for bits in law])
+        zs = [own_estimate(protocol, bits, centred=axis.centred, weights=own) for bits in law]
+        y = np.array(zs, float) @ weights[0]
         variance, third, _ = central(np.array([float(chance) for chance in law.values()]), y)
         truth = np.array([1.0, *(float(v == code) for v in range(5))])
         stated = cumulants(1, row_functions([axis], [weights], Subject.RESPONDENTS), by_table(truth))

@@ -4,8 +4,8 @@ One report gives z, its own unbiased estimate of which cell of a table its respo
 the cells of those features of the table that its arm asks, in C order.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import permutations, product
@@ -16,7 +16,7 @@ import numpy as np
 import deniable as dn
 from deniable.survey.blocks import Block
 from tests.support.channels import evidence_channel
-from tests.support.surveys import own_estimate
+from tests.support.surveys import Weights, block_weights, own_estimate
 
 Person = tuple[int, ...]  # a code for each feature of the schema
 Exact = np.ndarray  # of fractions
@@ -31,11 +31,11 @@ def block_code(plan: dn.Plan, block: Block, person: Person) -> int:
 
 
 @cache
-def block_outcomes(block: Block, code: int) -> list[tuple[Fraction, Exact]]:
+def block_outcomes(block: Block, code: int, weights: Weights) -> list[tuple[Fraction, Exact]]:
     """Every pattern that a block's report may show of a code: its probability, and z with an axis for each feature."""
     found = []
     for bits, chance in evidence_channel(block.protocol, code).items():
-        z = own_estimate(block.protocol, bits, centred=True)[1:]
+        z = own_estimate(block.protocol, bits, centred=True, weights=weights)[1:]
         cells = [1 - z[0], z[0]] if len(z) == 1 else z
         found.append((chance, np.array(cells, object).reshape(block.levels)))
     return found
@@ -46,15 +46,21 @@ def asked_of(arm: dn.Plan, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in arm]
 
 
-def outcomes(plan: dn.Plan, arm: dn.Plan, names: Sequence[str], person: Person) -> list[tuple[Fraction, Exact]]:
-    """Every report of one respondent in an arm: its probability, and z over the cells of its part of a table."""
+def outcomes(
+    plan: dn.Plan, arm: dn.Plan, names: Sequence[str], person: Person, weights: Mapping[Block, Weights]
+) -> list[tuple[Fraction, Exact]]:
+    """Every report of one respondent in an arm: its probability, and z over the cells of its part of a table.
+
+    Of blocks with weights of centring, z is centred with these.
+    """
     blocks = [block for block in arm.blocks if set(block.names) & set(names)]
     axes = [name for block in blocks for name in block.names]
     others = tuple(place for place, name in enumerate(axes) if name not in names)
     kept = [name for name in axes if name in names]
     order = [kept.index(name) for name in asked_of(arm, names)]
     found = []
-    for each in product(*(block_outcomes(block, block_code(plan, block, person)) for block in blocks)):
+    laws = [block_outcomes(block, block_code(plan, block, person), weights.get(block)) for block in blocks]
+    for each in product(*laws):
         z = reduce(np.multiply.outer, [one for _, one in each])
         z = z.sum(axis=others) if others else z
         found.append((prod(chance for chance, _ in each), z.transpose(order).reshape(-1)))
@@ -98,6 +104,14 @@ class ExactDesign:
     names: tuple[str, ...]
     people: tuple[Person, ...]
     sizes: tuple[int, ...]
+    weights: tuple[
+        Mapping[Block, Weights], ...
+    ] = ()  # of centring, of each arm's blocks; equal ones, if there are none
+
+    def with_best_weights(self) -> "ExactDesign":
+        """The same with weights of centring from what was counted of each arm."""
+        weights = tuple(block_weights(arm, "consistent") for arm in self.counts().arms)
+        return replace(self, weights=weights)
 
     @property
     def n(self) -> int:
@@ -112,7 +126,8 @@ class ExactDesign:
         return [self.plan.schema[name].levels for name in self.names]
 
     def law(self, arm: int, person: int) -> list[tuple[Fraction, Exact]]:
-        return outcomes(self.plan, self.plan.arms[arm], self.names, self.people[person])
+        weights = self.weights[arm] if self.weights else {}
+        return outcomes(self.plan, self.plan.arms[arm], self.names, self.people[person], weights)
 
     def sums(self, arm: int) -> Exact:
         """X: which cells of the table each cell of an arm's part of it is the sum of."""
@@ -196,12 +211,14 @@ def fractions(array: np.ndarray) -> Exact:
 # -- blocks without arms: tensors with margins at index 0 --------------------------------------------------------------
 
 
-def block_entries(block: Block, bits: tuple[int, ...], names: Sequence[str], *, centred: bool) -> np.ndarray:
+def block_entries(
+    block: Block, bits: tuple[int, ...], names: Sequence[str], *, centred: bool, weights: Weights = None
+) -> np.ndarray:
     """What one report says of the features of a block that are in a table: a tensor with margins, axes in its order.
 
     That everybody is in the table is known, whatever the bits are.
     """
-    z = floats(np.array(own_estimate(block.protocol, bits, centred=centred)[1:], object))
+    z = floats(np.array(own_estimate(block.protocol, bits, centred=centred, weights=weights)[1:], object))
     if len(block.features) == 1:
         return np.array([1.0, *z])
     tensor = z.reshape(block.levels).sum(axis=tuple(k for k, name in enumerate(block.names) if name not in names))
@@ -221,13 +238,13 @@ def joined_entries(blocks: Sequence[Block], each: Sequence[np.ndarray], names: S
 
 
 def entry_outcomes(
-    plan: dn.Plan, names: Sequence[str], person: Person, *, centred: bool
+    plan: dn.Plan, names: Sequence[str], person: Person, weights: Mapping[Block, Weights], *, centred: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Every report of one respondent of a plan without arms: probabilities, and estimates of all entries of a table."""
     blocks = [block for block in plan.blocks if set(block.names) & set(names)]
     laws = [
         [
-            (float(chance), block_entries(block, bits, names, centred=centred))
+            (float(chance), block_entries(block, bits, names, centred=centred, weights=weights.get(block)))
             for bits, chance in evidence_channel(block.protocol, block_code(plan, block, person)).items()
         ]
         for block in blocks

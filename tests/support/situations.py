@@ -125,7 +125,7 @@ def tiny(kind: str) -> tuple[dn.Plan, list[tuple[int, ...]]]:
 
 
 KINDS = ["flags", "GRR", "unary", "hashing", "subsets", "mixed"]
-METHODS = ["unbiased", "consistent"]
+METHODS = ["unbiased", "centred", "consistent"]
 
 
 MIXED = PLANS["everything mixed"]

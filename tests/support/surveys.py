@@ -11,9 +11,12 @@ import numpy as np
 import deniable as dn
 from deniable.client import PRIME
 from deniable.inference.cumulants import Cumulants
+from deniable.inference.one_feature import Axis
+from deniable.inference.tensors import weighted
 from deniable.reports import answers_in
 from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
+from deniable.survey.blocks import Block
 from deniable.survey.protocols.base import Protocol
 from tests.support.scripted import some_records
 
@@ -66,14 +69,49 @@ def parts_of(reports: dn.Reports, cuts: list[int]) -> list[dn.Reports]:
     return [dn.Reports(reports.plan, reports.table.slice(low, high - low)) for low, high in pairwise(edges)]
 
 
-def own_estimate(protocol: Protocol, bits: tuple[int, ...], *, centred: bool) -> list[Fraction]:
+Weights = tuple[Fraction, ...] | None  # of centring, for each value of a feature; None where all are the same
+
+
+def own_estimate(
+    protocol: Protocol, bits: tuple[int, ...], *, centred: bool, weights: Weights = None
+) -> list[Fraction]:
     """z of one feature of one report, from its definition."""
     p, q = protocol.channel
     z = [(bit - p) / (q - p) for bit in bits]
     if centred and len(z) > 1:
-        excess = (sum(z) - 1) / len(z)
-        z = [one - excess for one in z]
+        excess = sum(z) - 1
+        each = weights or [Fraction(1, len(z))] * len(z)
+        z = [one - weight * excess for one, weight in zip(z, each, strict=True)]
     return [Fraction(1), *z]
+
+
+def best_weights(protocol: Protocol, counts: np.ndarray) -> Weights:
+    """Weights of centring by the variance of each value's z, at its unbiased share cut to what a share can be."""
+    if protocol.columns == 1 or protocol.sums_to_one:
+        return None
+    p, q = protocol.channel
+    n, *marked = (int(count) for count in counts)
+    shares = [min(max((Fraction(count, n) - p) / (q - p), Fraction(0)), Fraction(1)) for count in marked]
+    spread = [p * (1 - p) * (1 - share) + q * (1 - q) * share for share in shares]
+    return tuple(one / sum(spread) for one in spread)
+
+
+def block_weights(counts: dn.Counts, method: str) -> dict[Block, Weights]:
+    """The weights of centring of each block of a plan without arms, by its own counts; none but of "consistent"."""
+    blocks = counts.plan.blocks if method == "consistent" else ()
+    return {block: best_weights(block.protocol, counts.array(block.unit.name)) for block in blocks}
+
+
+def some_axes(plan: dn.Plan, method: str) -> list[Axis]:
+    """The axes of a plan without blocks; of "consistent" with the weights of centring that some counts give."""
+    axes = [Axis.of(protocol, centred=method != "unbiased") for protocol in plan.protocols]
+    return list(weighted(axes, some_counts(plan, 20).array(*plan.schema.names))) if method == "consistent" else axes
+
+
+def some_weights(plan: dn.Plan, method: str) -> list[Weights]:
+    """The weights of centring that `some_axes` have, in fractions."""
+    weights = block_weights(some_counts(plan, 20), method)
+    return [weights.get(block) for block in plan.blocks]
 
 
 def truth_tensor(plan: dn.Plan, people: list[tuple[int, ...]]) -> np.ndarray:

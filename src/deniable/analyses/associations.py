@@ -25,7 +25,7 @@ from deniable.inference.association import AssociationDistribution
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.ratios import CORRELATION, RatioDistribution
-from deniable.inference.tensors import answer_rows
+from deniable.inference.tensors import answer_rows, weighted
 from deniable.inference.trust import Bools
 from deniable.survey.plan import Plan
 from deniable.text.progress import watched
@@ -111,8 +111,8 @@ def batches(counts: Counts, without: Collection[str] = ()) -> Iterator[list[Pair
         yield from ([pair] for pair in combinations(names, 2) if counts.holds(*pair) and counts.asked(*pair))
         return
     batched: dict[tuple[int, int, int], list[Pair]] = defaultdict(list)
-    kinds: dict[Axis, int] = {}  # numbers in place of axes, which are compared for every pair
-    kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True), len(kinds)) for name in plan.schema.names}
+    kinds: dict[tuple[object, ...], int] = {}  # numbers in place of kinds of axes, which are compared for every pair
+    kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True).kind, len(kinds)) for name in plan.schema.names}
     for pair in combinations(names, 2):
         if counts.holds(*pair):
             batched[kind[pair[0]], kind[pair[1]], _asked(counts, pair)].append(pair)
@@ -158,7 +158,8 @@ def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
     if not asked_alone(counts.plan):
         return group_of(counts, pairs[0])
     axes = tuple(Axis.of(counts.plan[name], centred=True) for name in pairs[0])
-    return Group.from_counts(counts.n, _asked(counts, pairs[0]), axes, _tables(counts, pairs))
+    tables = _tables(counts, pairs)
+    return Group.from_counts(counts.n, _asked(counts, pairs[0]), weighted(axes, tables), tables)
 
 
 def answered(group: AnyGroup) -> tuple[Bools, Bools]:

@@ -183,7 +183,7 @@ class _ExpectedMoments(Moments):
 
     def kinds(self) -> list[ArmKind]:
         return [
-            kind.scaled(kind.n, self.table([self.names[place] for place in kind.places]))
+            _expected(kind, self.table([self.names[place] for place in kind.places]))
             for kind in _kinds(zip(self.plan.arms, self.plan.shares, strict=True), self.names, self.n)
         ]
 
@@ -204,10 +204,10 @@ def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess
     table = guessed(features, guess)
     columns = [len(feature.columns) for feature in features]
     arms = list(zip(plan.arms, plan.shares, strict=True))
-    seen: Evidence | WholeEvidence = evidence(columns, _kinds(arms, names, int(people))).supposed(table, 1.0)
+    seen: Evidence | WholeEvidence = evidence(columns, _kinds(arms, names, int(people))).expected(table)
     if whole := _whole_blocks(plan, names, int(people), guess):
         apart = [(arm, share) for arm, share in arms if not whole_block(arm, names)]
-        rest = evidence(columns, _kinds(apart, names, int(people))).supposed(table, 1.0)
+        rest = evidence(columns, _kinds(apart, names, int(people))).expected(table)
         seen = WholeEvidence(seen.local, rest, tuple(whole))
     group = ArmsGroup(int(people), seen, tuple(range(len(names))), waves=False)
     return Expectation(Estimate(features, (group,), "consistent", Subject.POPULATION), plan, guess)
@@ -239,14 +239,19 @@ def _kinds(arms: Iterable[tuple[Plan, int]], names: Sequence[str], n: int) -> li
             axes = tuple(block.axis for block in blocks)
             levels = tuple(arm.schema[names[place]].levels for place in places)
             own = tuple(block.part.places for block in blocks)
-            key = (own, axes)
-            shares[key] = shares.get(key, 0) + share
             none = np.zeros([1 + axis.columns for axis in axes], np.int64)
-            found[key] = ArmKind(1, places, levels, own, axes, none)
+            kind = ArmKind(1, places, levels, own, axes, none)
+            shares[kind.key] = shares.get(kind.key, 0) + share
+            found[kind.key] = kind
     return [
         kind.scaled(max(1, round(n * shares[key] / SCALE)), np.full(kind.cells, 1 / kind.cells))
         for key, kind in found.items()
     ]
+
+
+def _expected(kind: ArmKind, table: Array) -> ArmKind:
+    """A kind of arms whose reports have this table as their mean, and the weights of centring that come with it."""
+    return kind.weighted(table).scaled(kind.n, table)
 
 
 def guessed(features: Sequence[Feature], guess: Any) -> Array:

@@ -22,7 +22,6 @@ from deniable.estimates.designs.groups import AnyGroup
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import Group, product_form
 from deniable.inference.about_whom import Subject
-from deniable.inference.cumulants import row_functions
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.inference.trust import Bools
@@ -88,7 +87,8 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
 def _some_of(group: Supposed, places: Places) -> Supposed:
     """Those of many pairs that stand at these places in the last axis; the group itself, if it is of one pair."""
     if isinstance(group, Group) and group.truth.ndim > len(group.axes):
-        return replace(group, truth=group.truth[..., places])
+        axes = tuple(axis.of_tables(places) for axis in group.axes)
+        return replace(group, axes=axes, truth=group.truth[..., places])
     return group
 
 
@@ -165,7 +165,7 @@ def _shares(group: Group) -> tuple[Array, Array]:
     rows = [answer_rows(axis.m) for axis in group.axes]
     shares = along(group.truth, rows) / group.n
     one_of_each = [matrix[:1] if axis.m > 1 else matrix for axis, matrix in zip(group.axes, rows, strict=True)]
-    variance = group.even(row_functions(group.axes, one_of_each, Subject.POPULATION)).variance / group.n**2
+    variance = group.even(one_of_each, Subject.POPULATION).variance / group.n**2
     return shares, np.broadcast_to(variance, shares.shape[1:])
 
 

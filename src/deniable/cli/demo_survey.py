@@ -12,7 +12,7 @@ import numpy.typing as npt
 from deniable.client import report
 from deniable.counts.count import count
 from deniable.estimates.estimate import Estimate, estimate
-from deniable.estimates.respondent_group import Group
+from deniable.estimates.respondent_group import Group, margin
 from deniable.files import check_target
 from deniable.inference.one_feature import Axis
 from deniable.page.page import check_extra, write_page
@@ -146,7 +146,10 @@ def people_needed(plan: Plan, estimates: Sequence[Estimate]) -> int:
 
 def _asked_by(plan: Plan, est: Estimate) -> Estimate:
     """What an estimate would be had as many respondents been asked by another plan, and the same come out."""
-    axes = tuple(Axis.of(plan[name], centred=True) for name in est.names)
+    axes = tuple(
+        Axis.of(plan[name], centred=True).weighted(margin(est.mean, [k])[1:] / est.n)
+        for k, name in enumerate(est.names)
+    )
     return Estimate(est.features, (Group(est.n, axes, est.mean),), est.method, est.subject)
 
 

@@ -28,7 +28,7 @@ def add_table(commands: "Commands") -> None:
     )
     command.add_argument(
         "--method",
-        choices=("consistent", "unbiased", "feasible"),
+        choices=("consistent", "centred", "unbiased", "feasible"),
         default="consistent",
         help="the estimator (default consistent); feasible gives a proper table with nothing negative",
     )

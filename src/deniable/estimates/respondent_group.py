@@ -132,8 +132,11 @@ class Group:
         """The cumulants if all answers were independent, with the same margins."""
         return self._cumulants(functions, by_margins(self.truth, len(self.axes)))
 
-    def even(self, functions: RowFunctions) -> Cumulants:
+    def even(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
         """The cumulants if answers were independent and equally common: what the plan and the number of reports say."""
+        return self._even(row_functions(self._plain, rows, subject))
+
+    def _even(self, functions: RowFunctions) -> Cumulants:
         shares = [np.array([1.0, *[1 / answer_count(axis.columns)] * axis.columns]) for axis in self.axes]
         return self._cumulants(functions, by_shares(np.asarray(float(self.n)), shares))
 
@@ -141,7 +144,8 @@ class Group:
         functions = row_functions(self.axes, rows, subject)
         found = self._cumulants(functions, by_table(self.truth))
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
-        return Judged(self.n, self.asked, found, fixed, (self.independent(functions), self.even(functions)))
+        even = self._even(functions) if self._plain == self.axes else self.even(rows, subject)
+        return Judged(self.n, self.asked, found, fixed, (self.independent(functions), even))
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
         """The exact distribution of an answer to one feature, if its estimate is that of one evidence column."""
@@ -214,6 +218,11 @@ class Group:
     def _levels(self) -> list[int]:
         """How many answers each feature has."""
         return [answer_count(axis.columns) for axis in self.axes]
+
+    @property
+    def _plain(self) -> tuple[Axis, ...]:
+        """The axes with equal weights of centring, which equally common answers have."""
+        return tuple(axis.plain for axis in self.axes)
 
     def _cumulants(self, functions: RowFunctions, of: Contraction) -> Cumulants:
         """The cumulants for a table of all respondents, of whom only some may have been asked."""

@@ -102,7 +102,7 @@ def row_functions(axes: Sequence[Axis], rows: Sequence[Array], subject: Subject)
     g = [over_truth(one) for one in e2]
 
     def kept(matrices: Iterable[Array]) -> Function:
-        return [Alike(*matrix[0]) if short else matrix for short, matrix in zip(alike, matrices, strict=True)]
+        return [Alike(*matrix.T) if short else matrix for short, matrix in zip(alike, matrices, strict=True)]
 
     def times(*factors: Sequence[Array]) -> Function:
         return kept(over_truth(reduce(mul, each)) for each in zip(*factors, strict=True))
@@ -154,13 +154,19 @@ def _about_respondents(of: Mapping[str, Array]) -> Cumulants:
 
 
 def _shortened(axis: Axis, rows: Array) -> tuple[Axis, Array, bool]:
-    """One row that stands for all, on the answer itself and on any other, if rows are those of each answer in turn."""
-    m = axis.columns
-    alike = len(rows) == m >= MANY and np.count_nonzero(rows) == m and bool((np.diagonal(rows, 1) == 1).all())
+    """One row that stands for all, on the answer itself and on any other, if rows are those of each answer in turn.
+
+    Then each row has its own weights of centring: that of its answer, and those of all others.
+    """
+    m, weights = axis.columns, axis.weights
+    alike = len(rows) == m >= MANY and (weights is None or weights.ndim == 1)
+    alike = alike and np.count_nonzero(rows) == m and bool((np.diagonal(rows, 1) == 1).all())
     if not alike:
         return axis, rows, False
     each = axis.m // m
-    return replace(axis, times=(each, each * (m - 1))), np.array([[0.0, 1.0, 0.0]]), True
+    if weights is not None:
+        weights = np.stack([weights, 1 - weights], axis=1)
+    return replace(axis, times=(each, each * (m - 1)), weights=weights), np.array([[0.0, 1.0, 0.0]]), True
 
 
 def by_table(truth: Array) -> Contraction:

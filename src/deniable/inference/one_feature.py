@@ -3,20 +3,27 @@
 Per feature, u = (1, [x = 1], ..., [x = m]) is the truth, e the evidence, and z = B e one report's own estimate of u:
 
     unbiased     B = A^-1 = [[1, 0], [-p / d 1, I / d]], with d = q - p
-    consistent   the same, centred: z_v - (sum_w z_w - 1) / m, so that a choice's values sum to 1 in every report
+    centred      the same, less g_v (sum_w z_w - 1) with weights g that sum to 1: then a choice's values sum to 1 in
+                 every report. Plain centring has g_v = 1 / m; `Axis.weighted` has those of least variance
 
-Whatever the protocol, the noise covariance of z given the truth x is, with H = I - 11'/m if centred and H = I if not,
+Whatever the protocol, the noise covariance of z given the truth x is, with H = I - g 1' if centred and H = I if not,
 
-    N(x) = H (c0 I + c1 11' + alpha e_x e_x' + beta (1 e_x' + e_x 1')) H
+    N(x) = H (c0 I + c1 11' + alpha e_x e_x' + beta (1 e_x' + e_x 1')) H'
 
 with the protocol's own numbers (`survey.protocols.dependence`), so E[z z' | x] = u u' + N(x) is linear in u. What does
 not depend on x is put on u_0. Third and fourth moments are linear in u likewise.
+
+The best g minimises the variance of all differences of shares at once: g = N 1 / (1' N 1), with N the mean of the
+N(x) above, H left out, over all respondents. Then the estimate is uncorrelated with what it was corrected by, so that
+estimating g from the same reports costs nothing to first order. Of independent bits g_v is in proportion to the
+variance of z_v.
 
 A column may stand for several values whose sum is looked at: the margin of a block, over the answers to its other
 questions. Then weights are the same for all of these values, and power sums count each column so many times.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,24 +37,81 @@ Array = npt.NDArray[np.float64]
 CACHED = 1 << 14
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Axis:
-    """What the estimator needs to know of one feature: index 0 is "not looked at", 1 to m are its evidence columns."""
+    """What the estimator needs to know of one feature: index 0 is "not looked at", 1 to m are its evidence columns.
+
+    The weights of centring, g, are a number for each column, all the same if there are none. They may have axes before
+    that, which stand beside those of rows of weights: of many tables at once they are (tables, 1, columns).
+    """
 
     m: int
     dependence: Dependence
     sums_to_one: bool  # whether one report's estimates of a choice's values sum to 1 by themselves
     centred: bool
     times: tuple[int, ...] = ()  # for how many values each column stands; one each, if there are none
+    weights: Array | None = None  # of centring, each column's the sum over its values; all alike, if there are none
 
     @classmethod
     def of(cls, protocol: Protocol, *, centred: bool) -> "Axis":
         """The axis of a bound protocol. A flag has nothing to centre."""
         return cls(protocol.columns, protocol.dependence, protocol.sums_to_one, centred and protocol.columns > 1)
 
-    def margin(self, columns: int) -> "Axis":
-        """The axis whose columns are sums over equally many of this one's values; the same, if over one each."""
-        return self if columns == self.m else replace(self, times=(self.m // columns,) * columns)
+    def margin(self, columns: int, weights: Array | None = None) -> "Axis":
+        """The axis whose columns are sums over equally many values of this one, with such sums of its weights."""
+        times = () if columns == self.m else (self.m // columns,) * columns
+        return replace(self, times=times, weights=weights)
+
+    def weighted(self, shares: Array) -> "Axis":
+        """The axis with the best weights of centring where values have these shares, in the last axis.
+
+        They may be unbiased estimates, which need not sum to one, and are cut to what a share can be. Where nothing is
+        to be centred, or plain centring is best whatever the shares, the axis itself.
+        """
+        c0, c1, alpha, beta = self.noise
+        slope = alpha + self.m * beta
+        if not self.centred or self.sums_to_one or slope == 0:
+            return self
+        each = (c0 + self.m * c1 + beta) * np.array(self.times or 1) + slope * np.clip(shares, 0, 1)
+        return replace(self, weights=each / each.sum(axis=-1, keepdims=True))
+
+    def weighted_by(self, counts: npt.NDArray[Any]) -> "Axis":
+        """The axis with the best weights of centring where these are its counts, in the last axis."""
+        return self.weighted((counts[..., 1:] / counts[..., :1] - self.p) / self.d)
+
+    def of_tables(self, places: npt.NDArray[Any]) -> "Axis":
+        """The axis of some of many tables that it has weights of centring for."""
+        return self if self.weights is None else replace(self, weights=self.weights[places])
+
+    def by_row(self, rows: int) -> "Axis":
+        """The axis of many tables with so many rows of weights each, one after another: then each row has its own."""
+        return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))
+
+    def _of_rows(self, some: slice) -> "Axis":
+        """The axis for some of the rows of weights, if each has its own weights of centring."""
+        return self if self.weights is None or self.weights.ndim == 1 else replace(self, weights=self.weights[some])
+
+    @property
+    def plain(self) -> "Axis":
+        """The same axis with equal weights of centring: the best where all answers are equally common."""
+        return self if self.weights is None else replace(self, weights=None)
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What axes have in common that differ in nothing but their weights of centring: a key for dictionaries."""
+        return self.m, self.dependence, self.sums_to_one, self.centred, self.times
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Axis):
+            return NotImplemented
+        return self is other or (self.kind == other.kind and self._weights_as_bytes == other._weights_as_bytes)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self._weights_as_bytes))
+
+    @property
+    def _weights_as_bytes(self) -> bytes | None:
+        return None if self.weights is None else self.weights.tobytes()
 
     @property
     def columns(self) -> int:
@@ -81,7 +145,8 @@ class Axis:
         rest -= each * (self.p * truth[..., :1])
         rest /= self.d
         if self.centred:
-            rest -= each * ((rest.sum(axis=-1, keepdims=True) - truth[..., :1]) / self.m)
+            apart = rest.sum(axis=-1, keepdims=True) - truth[..., :1]
+            rest -= each * (apart / self.m) if self.weights is None else self._by_table(self.weights) * apart
         return truth
 
     def second(self, left: Array, right: Array) -> tuple[Array, Array]:
@@ -90,7 +155,7 @@ class Axis:
         w0, w, v0, v = left[..., :1], left[..., 1:], right[..., :1], right[..., 1:]
         truth = _vectors(w0 * v0, w0 * v + w * v0 + w * v)
         if self.centred:
-            w, v = w - self._sum(w) / self.m, v - self._sum(v) / self.m
+            w, v = w - self._mean(w), v - self._mean(v)
         sum_w, sum_v = self._sum(w), self._sum(v)
         constant = c0 * self._sum(w * v) + c1 * sum_w * sum_v
         return truth + _vectors(constant, alpha * w * v + beta * (sum_w * v + w * sum_v)), truth
@@ -102,9 +167,15 @@ class Axis:
         return (1.0, 0.0), (c0 + c1, 1 + alpha + 2 * beta)
 
     def seconds(self) -> tuple[Array, Array]:
-        """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: a cube of 1 + columns."""
-        unit = np.eye(1 + self.columns)
-        return self.second(unit[:, None], unit)
+        """E[z_a z_b | x] and u_a u_b as vectors over u, for every pair of indices a and b: a cube of 1 + columns.
+
+        Of many tables at once the first is a cube for each.
+        """
+        length = 1 + self.columns
+        unit = np.eye(length)
+        left, right = unit.repeat(length, axis=0), np.tile(unit, (length, 1))
+        moment, truth = (each.reshape(*each.shape[:-2], length, length, length) for each in self.second(left, right))
+        return moment, truth
 
     def cell_seconds(self, shares: Array) -> Array:
         """The matrix E[z z'] of one report's estimates of all answers, if answers have these shares; of many rows."""
@@ -116,7 +187,10 @@ class Axis:
         row, column, shares_row, shares_column = each, each[:, None], shares[..., None, :], shares[..., None]
         noise = _diagonals(c0 * each + alpha * shares) + c1 * column * row
         noise += beta * (column * shares_row + shares_column * row)
-        if self.centred:
+        if self.weights is not None:
+            noise -= np.swapaxes(np.atleast_2d(self.weights), -1, -2) * noise.sum(axis=-2, keepdims=True)
+            noise -= noise.sum(axis=-1, keepdims=True) * self.weights
+        elif self.centred:
             noise -= column * noise.sum(axis=-2, keepdims=True) / self.m
             noise -= noise.sum(axis=-1, keepdims=True) * row / self.m
         return _diagonals(shares) + noise
@@ -125,7 +199,8 @@ class Axis:
         """The moments E[(w z)^k | answer], k = 1 to 4, for rows w of weights of all answers: (rows, answers) each."""
         step = max(1, CACHED // weights.shape[1])
         if len(weights) > step:
-            parts = [self.cell_powers(weights[start : start + step]) for start in range(0, len(weights), step)]
+            slices = [slice(start, start + step) for start in range(0, len(weights), step)]
+            parts = [self._of_rows(some).cell_powers(weights[some]) for some in slices]
             t, e2, e3, e4 = (np.concatenate(each) for each in zip(*parts, strict=True))
             return t, e2, e3, e4
         if self.m == 1:
@@ -155,15 +230,25 @@ class Axis:
         """The sum over all values of a feature, which are in the last axis."""
         return np.asarray((by_value * self.times if self.times else by_value).sum(axis=-1, keepdims=True))
 
+    def _mean(self, by_value: Array) -> Array:
+        """The mean over all values of a feature by its weights of centring."""
+        if self.weights is None:
+            return self._sum(by_value) / self.m
+        return np.asarray((by_value * self.weights).sum(axis=-1, keepdims=True))
+
+    @staticmethod
+    def _by_table(weights: Array) -> Array:
+        """Weights of centring without the axis that stands beside rows: (tables, columns), or (columns,) of one."""
+        return weights if weights.ndim == 1 else weights[..., 0, :]
+
     def powers(self, rows: Array) -> tuple[Array, Array, Array, Array]:
         """w u, and the moments E[(w z)^2 | x], E[(w z)^3 | x] and E[(w z)^4 | x], for each row w of weights.
 
         By x: first none of the values, as a flag's False, then each value. `over_truth` makes them vectors over u.
         """
-        none = np.zeros((len(rows), 1))
-        t = rows[:, :1] + np.hstack([none, rows[:, 1:]])
-        w = rows[:, 1:] - self._sum(rows[:, 1:]) / self.m if self.centred else rows[:, 1:]
-        own = np.hstack([none, w])
+        t = rows[:, :1] + _vectors(np.zeros((len(rows), 1)), rows[:, 1:])
+        w = rows[:, 1:] - self._mean(rows[:, 1:]) if self.centred else rows[:, 1:]
+        own = _vectors(np.zeros((*w.shape[:-1], 1)), w)
         square = own * own  # numpy multiplies many times faster than it raises to a power
         first, second, third, fourth = (  # over the false values
             self._sum(power[..., 1:]) - power for power in (own, square, square * own, square * square)

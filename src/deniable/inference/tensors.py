@@ -22,25 +22,43 @@ from deniable.kernels import tools_for
 class Alike:
     """Rows of weights, one for each answer, each with one weight for the answer itself and one for any other.
 
-    Three weights stand for a large matrix.
+    Three weights stand for a row, or for all rows of a large matrix.
     """
 
-    everybody: float
-    own: float
-    others: float
+    everybody: Array
+    own: Array
+    others: Array
 
     def along(self, tensor: Array) -> Array:
         """The rows applied along the first axis of a tensor, which comes back last, as `np.tensordot` has it."""
-        each = (self.own - self.others) * tensor[1:]
-        each += self.everybody * tensor[0] + self.others * tensor[1:].sum(axis=0)
+        shape = (-1, *[1] * (tensor.ndim - 1))
+        everybody, own, others = (each.reshape(shape) for each in (self.everybody, self.own, self.others))
+        each = (own - others) * tensor[1:]
+        each += everybody * tensor[0] + others * tensor[1:].sum(axis=0)
         return np.moveaxis(each, 0, -1)
 
 
 def along(tensor: Array, matrices: Sequence[Array | Alike]) -> Array:
-    """A tensor with one matrix applied along each of its first axes, in order; any further axes come first."""
-    for matrix in matrices:  # the axis comes back last, so each is first in its turn
-        tensor = matrix.along(tensor) if isinstance(matrix, Alike) else np.tensordot(tensor, matrix, axes=([0], [1]))
+    """A tensor with one matrix applied along each of its first axes, in order; any further axes come first.
+
+    A matrix may be one for each of many tables, which the next axis of the tensor after those is of.
+    """
+    for left, matrix in zip(range(len(matrices), 0, -1), matrices, strict=True):
+        if isinstance(matrix, Alike):  # the axis comes back last, so each is first in its turn
+            tensor = matrix.along(tensor)
+        elif matrix.ndim == 2:
+            tensor = np.tensordot(tensor, matrix, axes=([0], [1]))
+        else:
+            tensor = _along_each(tensor, matrix, left)
     return tensor
+
+
+def _along_each(tensor: Array, matrices: Array, place: int) -> Array:
+    """Tables, in this axis of a tensor, each with its own matrix applied along the first, which comes back last."""
+    tables = np.moveaxis(tensor, place, 0)
+    applied = matrices @ tables.reshape(*tables.shape[:2], -1)
+    applied = applied.reshape(*applied.shape[:2], *tables.shape[2:])
+    return np.moveaxis(np.moveaxis(applied, 1, -1), 0, place - 1)
 
 
 def mix(tensor: npt.NDArray[Any], matrices: Sequence[npt.ArrayLike]) -> Array:
@@ -60,8 +78,21 @@ def invert(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> Array:
     return tensor
 
 
+def weighted(axes: Sequence[Axis], counts: npt.NDArray[np.int64]) -> tuple[Axis, ...]:
+    """The axes with weights of centring from each one's own counts, whatever else is counted; of many, if there are."""
+    lines = (counts[tuple(slice(None) if k == axis else 0 for k in range(len(axes)))] for axis in range(len(axes)))
+    each = (line.T[:, None] if line.ndim > 1 else line for line in lines)
+    return tuple(axis.weighted_by(line) for axis, line in zip(axes, each, strict=True))
+
+
 def contract(tensor: Array, vectors: Sequence[Array]) -> Array:
-    """The sum of a tensor times a product of vectors, one per axis; of many tensors, if it has more axes."""
+    """The sum of a tensor times a product of vectors, one per axis; of many tensors, if it has more axes.
+
+    Vectors may be rows of one, for each of many tensors.
+    """
+    if any(vector.ndim > 1 for vector in vectors):
+        applied = along(tensor, [np.atleast_2d(vector) for vector in vectors])
+        return applied.reshape(applied.shape[: -len(vectors)])
     return reduce(lambda left, vector: np.tensordot(vector, left, axes=(0, 0)), vectors, tensor)
 
 
@@ -112,9 +143,9 @@ def over_entries(weights: Array, columns: int) -> Array:
 
 def moment_matrix(truth: Array, moments: Sequence[Array]) -> Array:
     """The matrix of second moments sum_S T_S prod_k G_k[J_k, J'_k, S_k]; of many truths, if it has more axes."""
-    for moment in moments:
-        truth = np.tensordot(truth, moment, axes=([0], [2]))
-    return as_matrix(truth, len(moments))
+    sizes = [size for moment in moments for size in moment.shape[-3:-1]]
+    found = along(truth, [moment.reshape(*moment.shape[:-3], -1, moment.shape[-1]) for moment in moments])
+    return as_matrix(found.reshape(*found.shape[: -len(moments)], *sizes), len(moments))
 
 
 def as_matrix(tensor: Array, features: int) -> Array:

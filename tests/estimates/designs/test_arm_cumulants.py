@@ -35,7 +35,7 @@ def one_block_arms() -> ExactDesign:
         dn.Plan(dn.Schema([a]), {"a": dn.RandomizedResponse(p=0.2, q=0.7)}),
     ]
     people = ((1, 2), (1, 2), (0, 0), (1, 1), (0, 2))
-    return ExactDesign(dn.Plan(schema, arms=arms, unequal=True), ("b", "a"), people, (2, 1, 1, 1))
+    return ExactDesign(dn.Plan(schema, arms=arms, unequal=True), ("b", "a"), people, (2, 1, 1, 1)).with_best_weights()
 
 
 def two_block_arms() -> ExactDesign:
@@ -46,7 +46,7 @@ def two_block_arms() -> ExactDesign:
         dn.Plan(schema, {("a", "b"): dn.GRR(epsilon=2.0)}),
     ]
     people = ((1, 2), (1, 2), (0, 0), (1, 1))
-    return ExactDesign(dn.Plan(schema, arms=arms), ("b", "a"), people, (2, 2))
+    return ExactDesign(dn.Plan(schema, arms=arms), ("b", "a"), people, (2, 2)).with_best_weights()
 
 
 def group_at_truth(design: ExactDesign, times: int = 1) -> ArmsGroup:

@@ -11,7 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable.estimates.designs.block_group import BlockGroup
-from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.designs.table_parts import block_parts, weighted_parts
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
@@ -25,7 +25,7 @@ from tests.support.enumerated_designs import (
     true_entries,
 )
 from tests.support.situations import METHODS, values
-from tests.support.surveys import some_counts, supports
+from tests.support.surveys import block_weights, some_counts, supports
 
 FLAG, CHOICE, OTHER, PAIR = dn.Flag("a"), dn.Choice("b", values(3)), dn.Flag("c"), dn.Choice("d", values(2))
 
@@ -108,9 +108,9 @@ def laws_about(
     plan: dn.Plan, names: tuple[str, ...], people: Sequence[Person], method: str, subject: Subject
 ) -> list[Law]:
     """The law of each respondent's report; about the population, each is one of these people, at random."""
-    laws = []
+    laws, weights = [], block_weights(some_counts(plan, 20), method)
     for person in people:
-        chances, tensors = entry_outcomes(plan, names, person, centred=method == "consistent")
+        chances, tensors = entry_outcomes(plan, names, person, weights, centred=method != "unbiased")
         laws.append((chances, tensors.reshape(len(chances), -1)))
     if subject is Subject.POPULATION:
         n = len(people)
@@ -138,11 +138,12 @@ def test_the_mean_is_the_sum_of_what_each_report_says(name: str, names: tuple[st
     plan, reports = PLANS[name], reports_of(name)
     blocks = [block for block in plan.blocks if set(block.names) & set(names)]
     bits = [supports(plan.units, reports.table, block.unit.name)[:, 1:].tolist() for block in blocks]
+    weights = block_weights(dn.count(reports, order=2), method)
     expected = sum(
         joined_entries(
             blocks,
             [
-                block_entries(block, tuple(own), names, centred=method == "consistent")
+                block_entries(block, tuple(own), names, centred=method != "unbiased", weights=weights.get(block))
                 for block, own in zip(blocks, report, strict=True)
             ],
             names,
@@ -280,9 +281,9 @@ def test_at_independence_the_covariance_is_that_of_independent_answers(name: str
         np.bincount([person[k] for person in people], minlength=feature.levels) / len(people)
         for k, feature in enumerate(plan.schema)
     ]
-    chances, rows = [], []
+    chances, rows, weights = [], [], block_weights(some_counts(plan, 20), "consistent")
     for person in product(*(range(feature.levels) for feature in plan.schema)):
-        own, entries = entry_outcomes(plan, names, person, centred=True)
+        own, entries = entry_outcomes(plan, names, person, weights, centred=True)
         chances.append(own * prod(margin[code] for margin, code in zip(margins, person, strict=True)))
         rows.append(entries.reshape(len(own), -1))
     law = np.concatenate(chances), np.concatenate(rows)
@@ -317,16 +318,17 @@ def test_a_plan_of_one_question_blocks_is_the_plan_without_blocks() -> None:
 
 
 @pytest.mark.parametrize("names", [("a",), ("b", "a"), ("d", "c", "b")], ids="".join)
-@pytest.mark.parametrize("centred", [True, False])
-def test_the_product_form_over_one_question_blocks_is_that_over_features(names: tuple[str, ...], centred: bool) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_the_product_form_over_one_question_blocks_is_that_over_features(names: tuple[str, ...], method: str) -> None:
     """Bit for bit: in the plan's order, and after it is put in another order."""
     counts = some_counts(ALONE, 500)
     order = tuple(sorted(names))
-    est = dn.estimate(counts, order, method="consistent" if centred else "unbiased")
+    est = dn.estimate(counts, order, method=method)
     (group,) = est.groups
-    blocks = BlockGroup.from_counts(
-        counts.n, counts.n, block_parts(ALONE, order, centred=centred), counts.array(*order)
-    )
+    parts = block_parts(ALONE, order, centred=method != "unbiased")
+    if method == "consistent":
+        parts = weighted_parts(parts, counts.array(*order))
+    blocks = BlockGroup.from_counts(counts.n, counts.n, parts, counts.array(*order))
     assert type(group) is Group
     axes = [order.index(one) for one in names]
     for one, other in ((blocks, group), (blocks.project(axes), group.project(axes))):

@@ -23,7 +23,7 @@ def three_arms() -> ExactDesign:
         dn.Plan(schema, {("flag", "choice"): dn.SubsetSelection(epsilon=1.0, size=2)}),
     ]
     people = ((1, 2), (1, 2), (0, 0), (0, 1))
-    return ExactDesign(dn.Plan(schema, arms=arms), ("flag", "choice"), people, (2, 1, 1))
+    return ExactDesign(dn.Plan(schema, arms=arms), ("flag", "choice"), people, (2, 1, 1)).with_best_weights()
 
 
 def mixed_arms() -> ExactDesign:
@@ -46,7 +46,7 @@ def mixed_arms() -> ExactDesign:
     ]
     plan = dn.Plan(dn.Schema([a, b, c, town]), arms=arms, unequal=True)
     people = ((1, 2, 0, 1), (1, 2, 1, 1), (0, 0, 1, 0), (0, 1, 0, 0), (1, 0, 0, 0))
-    return ExactDesign(plan, ("b", "town", "a"), people, (2, 1, 1, 1))
+    return ExactDesign(plan, ("b", "town", "a"), people, (2, 1, 1, 1)).with_best_weights()
 
 
 DESIGNS = {"three arms": three_arms(), "mixed arms": mixed_arms()}

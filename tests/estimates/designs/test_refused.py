@@ -56,7 +56,7 @@ def test_a_table_that_was_not_counted_is_refused() -> None:
 
 
 def test_there_is_no_plain_estimate_over_arms() -> None:
-    with pytest.raises(dn.EstimateError, match='there is no method="unbiased": "consistent" is unbiased'):
+    with pytest.raises(dn.EstimateError, match='there is no method="unbiased": "centred" is unbiased'):
         dn.estimate(counts_of(ARMS), ["a"], method="unbiased")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.counts import Counts
-from deniable.estimates.designs.table_parts import block_parts, reduced_counts
+from deniable.estimates.designs.table_parts import block_parts, reduced_counts, weighted_parts
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, answer_count, answer_rows, invert, moment_matrix
 
@@ -57,9 +57,32 @@ class ArmKind:
         """How many cells its part of the table has."""
         return prod(self.levels)
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What reports of one kind have in common."""
+        return self.blocks, tuple(axis.kind for axis in self.axes)
+
     def pooled(self, other: "ArmKind") -> "ArmKind":
-        """The reports of both, which are of the same kind."""
-        return replace(self, n=self.n + other.n, counts=self.counts + other.counts)
+        """The reports of both, which are of the same kind; weights of centring are their mean by numbers of reports."""
+        n = self.n + other.n
+        axes = tuple(
+            mine
+            if mine.weights is None or its.weights is None
+            else replace(mine, weights=(self.n * mine.weights + other.n * its.weights) / n)
+            for mine, its in zip(self.axes, other.axes, strict=True)
+        )
+        return replace(self, n=n, axes=axes, counts=self.counts + other.counts)
+
+    @property
+    def plain(self) -> "ArmKind":
+        """The same kind with equal weights of centring."""
+        return replace(self, axes=tuple(axis.plain for axis in self.axes))
+
+    def weighted(self, table: Array) -> "ArmKind":
+        """The same kind with the best weights of centring where its cells have these shares."""
+        by_block, blocks = self._by_block(table[None])[0], range(len(self.blocks))
+        lines = [by_block.sum(axis=tuple(other for other in blocks if other != block)) for block in blocks]
+        return replace(self, axes=tuple(axis.weighted(line) for axis, line in zip(self.axes, lines, strict=True)))
 
     def scaled(self, n: int, table: Array) -> "ArmKind":
         """The same kind with n reports whose mean is a given table of its cells, as if there were no noise."""
@@ -166,23 +189,27 @@ class ArmKind:
         return by_feature.transpose(0, *(1 + np.argsort(self._order))).reshape(-1, self.cells)
 
 
-def arm_kinds(counts: Iterable[Counts], names: Sequence[str]) -> list[ArmKind]:
-    """What reports say of the table of these features: those of all arms that ask any of them, pooled by their kind."""
+def arm_kinds(counts: Iterable[Counts], names: Sequence[str], *, plain: bool = False) -> list[ArmKind]:
+    """What reports say of the table of these features: those of all arms that ask any of them, pooled by their kind.
+
+    They are centred with the best weights of each arm's own counts, or plainly.
+    """
     found: dict[tuple[object, ...], ArmKind] = {}
     for one in counts:
-        for kind in _of_each_arm(one, names):
-            key = (kind.blocks, kind.axes)
-            found[key] = found[key].pooled(kind) if key in found else kind
+        for kind in _of_each_arm(one, names, plain=plain):
+            found[kind.key] = found[kind.key].pooled(kind) if kind.key in found else kind
     return list(found.values())
 
 
-def _of_each_arm(counts: Counts, names: Sequence[str]) -> Iterator[ArmKind]:
+def _of_each_arm(counts: Counts, names: Sequence[str], *, plain: bool) -> Iterator[ArmKind]:
     """What each arm says of a table; arms that nobody fell into, or that were not counted for it, say nothing."""
     for arm in counts.arms:
         blocks = block_parts(arm.plan, names, centred=True)
         units = tuple(block.block.unit.name for block in blocks)
         if not units or not arm.holds_units(units) or not (counted := arm.array(*units)).flat[0]:
             continue
+        if not plain:
+            blocks = weighted_parts(blocks, counted)
         places = tuple(sorted(place for block in blocks for place in block.part.places))
         array = reduced_counts(blocks, counted)
         levels = tuple(arm.plan.schema[names[place]].levels for place in places)

@@ -108,8 +108,8 @@ class ArmsGroup:
         """What the trust rule needs to know: it judges the estimate about the population, as arms are samples too."""
         own, *among = self._found(rows, subject)
         found = among[0] if among else own
-        local = replace(self, seen=self.seen.local)
-        uniform, everything = self.seen.local.uniform, range(len(self.seen.levels))
+        local = replace(self, seen=self.seen.local.plain)
+        uniform, everything = self.seen.local.plain.uniform, range(len(self.seen.levels))
         independent = self._cumulants(rows, self._independent_table(everything), self.seen.best.weights)
         even = local._cumulants(rows, uniform.table, uniform.weights)
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))

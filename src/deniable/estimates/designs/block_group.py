@@ -65,6 +65,14 @@ class View:
                 cells *= answers @ marks[1:]
         return np.concatenate([[1.0], cells / cells.sum()])
 
+    def axis_of_cells(self, axis: Axis) -> Axis:
+        """The axis over the combinations of these features' answers, given the block's."""
+        if axis.m == 1:
+            return axis
+        rows = flat([answer_rows(length - 1) for length in self.shape]) @ self.rows
+        weights = None if axis.weights is None else (rows[:, :1] + rows[:, 1:]) @ axis.weights
+        return axis.margin(len(rows), weights)
+
     def weights(self, of_features: Sequence[Array]) -> Array:
         """Weights of the block's axis, given those of each feature of the table: vectors, or matrices of rows."""
         return np.asarray(flat([of_features[place] for place in self.places]) @ self.rows)
@@ -127,10 +135,7 @@ class BlockGroup:
         shape = self.truth.shape
         blocks = tuple(view.places for view in self.views)
         levels = tuple(answer_count(length - 1) for length in shape)
-        axes = tuple(
-            axis if axis.m == 1 else axis.margin(prod(levels[place] for place in own))
-            for axis, own in zip(self.axes, blocks, strict=True)
-        )
+        axes = tuple(view.axis_of_cells(axis) for view, axis in zip(self.views, self.axes, strict=True))
         counts = np.zeros([1 + axis.columns for axis in axes], np.int64)
         kind = ArmKind(self.asked, tuple(range(len(shape))), levels, blocks, axes, counts)
         cells = along(self.truth / self.n, [answer_rows(length - 1) for length in shape]).reshape(-1)

@@ -24,7 +24,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.results import Homogeneity
 from deniable.survey.schema import Feature
 
-METHODS = ("consistent", "unbiased", "feasible")
+METHODS = ("consistent", "centred", "unbiased", "feasible")
 # A test of what a survey rests on is warned about if chance alone would give its result less often than this.
 UNLIKELY = 1e-3
 # Whether surveys agree is tested for tables of at most so many cells.
@@ -67,7 +67,7 @@ def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
         raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not counts.plan.has_arms and not counts.asked(*names):
         raise EstimateError("there are no reports to estimate from")
-    group = group_of(counts, names, centred=method != "unbiased")
+    group = group_of(counts, names, _linear(method))
     proper = proper_table_of(counts, group, names) if method == "feasible" else None
     if isinstance(group, ArmsGroup):
         _warn_of_arms(group.seen.homogeneity, names)
@@ -81,7 +81,7 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
         made = _of_one(added, names, method)
         group, proper = made.group, made.proper
     else:
-        group = group_of_waves(counts, names, centred=method != "unbiased")
+        group = group_of_waves(counts, names, _linear(method))
         proper = proper_table(group.seen) if method == "feasible" else None
     agreement = _agreement(counts, names)
     if agreement.p_value < UNLIKELY:
@@ -92,6 +92,11 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
             stacklevel=4,
         )
     return Read(features_of(counts, names), group, Subject.POPULATION, proper, agreement)
+
+
+def _linear(method: str) -> str:
+    """The linear estimate that intervals are of, of each method: proper tables have those of the consistent one."""
+    return "consistent" if method == "feasible" else method
 
 
 def _added(counts: Sequence[Counts]) -> Counts | None:

@@ -14,13 +14,14 @@ from deniable.estimates.designs.arm_kinds import arm_kinds
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.block_group import BlockGroup
 from deniable.estimates.designs.least_squares import Evidence, evidence
-from deniable.estimates.designs.table_parts import block_parts
+from deniable.estimates.designs.table_parts import block_parts, weighted_parts
 from deniable.estimates.designs.whole_blocks import families, whole_block
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.feasible import ProperTable, proper_table, table_from_counts
 from deniable.estimates.respondent_group import Group
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.results import ArmSizes
+from deniable.inference.tensors import weighted
 from deniable.survey.blocks import Block
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Feature
@@ -28,32 +29,38 @@ from deniable.survey.schema import Feature
 AnyGroup = Group | BlockGroup | ArmsGroup
 
 # What is said where the plain estimate is asked of several arms.
-NO_UNBIASED = 'over arms there is no method="unbiased": "consistent" is unbiased, too'
+NO_UNBIASED = 'over arms there is no method="unbiased": "centred" is unbiased, too'
 # Arms are tested by themselves if at least so many respondents are expected in them.
 FEWEST_EACH = 5
 
 
-def group_of(counts: Counts, names: Sequence[str], *, centred: bool = True) -> AnyGroup:
-    """The estimated truth of these features among the respondents of one plan."""
-    plan = counts.plan
+def group_of(counts: Counts, names: Sequence[str], method: str = "consistent") -> AnyGroup:
+    """The estimated truth of these features among the respondents of one plan: "unbiased", "centred" or "consistent".
+
+    The last is centred with each feature's best weights.
+    """
+    plan, centred, best = counts.plan, method != "unbiased", method == "consistent"
     if plan.has_arms:
         if not centred:
             raise EstimateError(NO_UNBIASED)
-        return ArmsGroup(counts.n, whole_evidence_of([counts], names), tuple(range(len(names))), waves=False)
+        seen = whole_evidence_of([counts], names, plain=not best)
+        return ArmsGroup(counts.n, seen, tuple(range(len(names))), waves=False)
     if _asked_alone(plan, names):
-        axes = tuple(Axis.of(plan[name], centred=centred) for name in names)
-        return Group.from_counts(counts.n, counts.asked(*names), axes, counts.array(*names))
+        axes, array = tuple(Axis.of(plan[name], centred=centred) for name in names), counts.array(*names)
+        return Group.from_counts(counts.n, counts.asked(*names), weighted(axes, array) if best else axes, array)
     blocks = block_parts(plan, check_asked(plan, names), centred=centred)
     array = counts.array(*(block.block.unit.name for block in blocks))
-    return BlockGroup.from_counts(counts.n, int(array.flat[0]), blocks, array)
+    return BlockGroup.from_counts(
+        counts.n, int(array.flat[0]), weighted_parts(blocks, array) if best else blocks, array
+    )
 
 
-def group_of_waves(counts: Sequence[Counts], names: Sequence[str], *, centred: bool) -> ArmsGroup:
+def group_of_waves(counts: Sequence[Counts], names: Sequence[str], method: str) -> ArmsGroup:
     """The estimated truth of these features in the population that several surveys were drawn from."""
-    if not centred:
+    if method == "unbiased":
         raise EstimateError(NO_UNBIASED)
-    n = sum(one.n for one in counts)
-    return ArmsGroup(n, whole_evidence_of(counts, names), tuple(range(len(names))), waves=True)
+    n, seen = sum(one.n for one in counts), whole_evidence_of(counts, names, plain=method != "consistent")
+    return ArmsGroup(n, seen, tuple(range(len(names))), waves=True)
 
 
 def features_of(counts: Sequence[Counts], names: Sequence[str]) -> tuple[Feature, ...]:
@@ -61,30 +68,40 @@ def features_of(counts: Sequence[Counts], names: Sequence[str]) -> tuple[Feature
     return tuple(next(one for one in counts if name in one.plan).plan.schema[name] for name in names)
 
 
-def evidence_of(counts: Sequence[Counts], names: Sequence[str], *, pooled: bool = True) -> Evidence:
-    """What the reports of one or several surveys say of the table of these features; pooled, or survey by survey."""
+def evidence_of(
+    counts: Sequence[Counts], names: Sequence[str], *, pooled: bool = True, plain: bool = False
+) -> Evidence:
+    """What the reports of one or several surveys say of the table of these features; pooled, or survey by survey.
+
+    They are centred with the best weights, or plainly.
+    """
     check_different(names)
     asking = [one for one in counts if any(all(name in arm for name in names) for arm in one.plan.arms)]
     if not asking:
         for one in counts:
             check_asked(one.plan, names)
-    kinds = arm_kinds(counts, names) if pooled else [kind for one in counts for kind in arm_kinds([one], names)]
+    apart = [counts] if pooled else [[one] for one in counts]
+    kinds = [kind for some in apart for kind in arm_kinds(some, names, plain=plain)]
     if not any(len(kind.places) == len(names) for kind in kinds):
         raise _nothing_known(counts, asking, names)
     return evidence([len(feature.columns) for feature in features_of(counts, names)], kinds)
 
 
-def whole_evidence_of(counts: Sequence[Counts], names: Sequence[str]) -> Evidence | WholeEvidence:
+def whole_evidence_of(
+    counts: Sequence[Counts], names: Sequence[str], *, plain: bool = False
+) -> Evidence | WholeEvidence:
     """What reports say of the table of these features, and of questions that are asked in the same blocks.
 
-    Blocks are taken whole where that pays, which the plan and the number of arms decide.
+    Blocks are taken whole where that pays, which the plan and the number of arms decide. They are centred with the best
+    weights, or plainly.
     """
-    local = evidence_of(counts, names)
+    local = evidence_of(counts, names, plain=plain)
     arms = [(arm, whole_block(arm.plan, names)) for one in counts for arm in one.arms]
-    whole = families([counted for arm, block in arms if block for counted in _counted(arm, block)], names)
+    counted = [one for arm, block in arms if block for one in _counted(arm, block)]
+    whole = families(counted, names, plain=plain)
     if not whole:
         return local
-    rest = arm_kinds([arm for arm, block in arms if not block], names)
+    rest = arm_kinds([arm for arm, block in arms if not block], names, plain=plain)
     return WholeEvidence(local, Evidence(local.columns, tuple(rest)), tuple(whole))
 
 

@@ -9,7 +9,7 @@ their being singular. M_a is evaluated at a proper table f: at the uniform one f
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan, prod
 
@@ -125,6 +125,13 @@ class Evidence:
         return Metric(table, symmetric(A), b, tuple(scaled))
 
     @cached_property
+    def plain(self) -> "Evidence":
+        """The same with equal weights of centring, as equally common answers have them."""
+        if all(axis.weights is None for kind in self.kinds for axis in kind.axes):
+            return self
+        return replace(self, kinds=tuple(kind.plain for kind in self.kinds))
+
+    @cached_property
     def uniform(self) -> Metric:
         """Least squares in the metric at the uniform table, which does not depend on the reports."""
         return self.at(np.full(self.cells, 1 / self.cells))
@@ -174,6 +181,11 @@ class Evidence:
                 found.variance / kind.n, found.third / kind.n**2, found.fourth / kind.n**3, gradient / kind.n
             )
         return total
+
+    def expected(self, cells: Array) -> "Evidence":
+        """The same reports with means of a table with these shares, and the weights of centring that come with it."""
+        kinds = tuple(kind.weighted(X @ cells) for kind, X in zip(self.kinds, self.sums, strict=True))
+        return replace(self, kinds=kinds).supposed(cells, 1.0)
 
     def supposed(self, cells: Array, times: float) -> "Evidence":
         """So many times as many reports, whose means are those of a table with these shares of cells."""

@@ -5,7 +5,7 @@ true answers through the same margin alone, and one axis over it (`Axis.margin`)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.tensors import answer_count, flat, margins
+from deniable.inference.tensors import answer_count, flat, margins, weighted
 from deniable.survey.blocks import Block
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Protocol
@@ -66,6 +66,13 @@ class BlockPart:
         own = [codes[self.block.names.index(name)] for name in self.names]
         return np.ravel_multi_index(own, self.part.levels).astype(np.int64)
 
+    def weighted(self, whole: Axis) -> "BlockPart":
+        """The same with the weights of centring that the axis of the whole block has, summed to those of the table."""
+        if whole.weights is None:
+            return self
+        weights = self.reduced(np.concatenate([[1.0], whole.weights]), 0)[1:]
+        return replace(self, axis=replace(self.axis, weights=weights))
+
     def reduced(self, counts: npt.NDArray[Any], axis: int) -> npt.NDArray[Any]:
         """Counts with the block's axis over all its combinations summed to those of its features in the table."""
         if len(self.block.features) == 1:
@@ -103,6 +110,12 @@ def _axis(protocol: Protocol, cells: int | None, *, centred: bool) -> Axis:
     """
     axis = Axis.of(protocol, centred=centred)
     return axis if cells is None else axis.margin(cells)
+
+
+def weighted_parts(blocks: Sequence[BlockPart], counts: npt.NDArray[np.int64]) -> list[BlockPart]:
+    """The same blocks with weights of centring from each one's own counts of all combinations, whatever the table."""
+    axes = weighted([Axis.of(block.block.protocol, centred=True) for block in blocks], counts)
+    return [block.weighted(axis) for block, axis in zip(blocks, axes, strict=True)]
 
 
 def reduced_counts(blocks: Sequence[BlockPart], counts: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -42,7 +42,7 @@ class Family:
     are proper tables of the blocks, at which second moments are evaluated.
     """
 
-    axis: Axis
+    axis: Axis  # with the weights of centring of each block
     own: tuple[int, ...]  # places of its features in the table
     levels: tuple[int, ...]
     sizes: Array
@@ -90,7 +90,7 @@ class Family:
     def moments(self, rows: Array, tables: Array) -> ReportMoments:
         """Moments of one report's weighted sums, for rows of weights of each block: arrays of blocks by rows."""
         flat_rows = rows.reshape(-1, rows.shape[2])
-        _, *powers = self.axis.cell_powers(flat_rows)
+        _, *powers = self.axis.by_row(rows.shape[1]).cell_powers(flat_rows)
         mean, *moments = ((each.reshape(rows.shape) @ tables[:, :, None])[:, :, 0] for each in (flat_rows, *powers))
         return ReportMoments(mean, *cumulants_of(mean, *moments), powers[0].reshape(rows.shape))
 
@@ -125,13 +125,14 @@ class Blocks:
     shares: Array
 
 
-def families(counted: Iterable[tuple[Block, Array]], names: Sequence[str]) -> list[Family]:
+def families(counted: Iterable[tuple[Block, Array]], names: Sequence[str], *, plain: bool = False) -> list[Family]:
     """The blocks that are taken whole for the table of these features, given their counts, with fitted tables.
 
     Counts are of all reports and of each evidence column. There are no blocks if they ask no question beside the table,
-    or if there are too many of them for what they would gain.
+    or if there are too many of them for what they would gain. They are centred with each one's best weights, or
+    plainly.
     """
-    blocks = _alike(_pooled(counted), names)
+    blocks = _alike(_pooled(counted), names, plain=plain)
     if not blocks or _entries(blocks, len(names)) > MOST_ENTRIES:
         return []
     made = [one for of, tables in zip(blocks, fitted_tables(blocks), strict=True) for one in _by_own(of, tables, names)]
@@ -204,7 +205,7 @@ def _pooled(counted: Iterable[tuple[Block, Array]]) -> Pooled:
     return found
 
 
-def _alike(pooled: Pooled, names: Sequence[str]) -> list[Blocks]:
+def _alike(pooled: Pooled, names: Sequence[str], *, plain: bool) -> list[Blocks]:
     """Blocks by how they are randomized, with questions as numbers: the table's, in its order, then the others."""
     number: dict[Question | str, int] = {name: place for place, name in enumerate(names)}
     grouped: dict[tuple[tuple[int, ...], Axis], list[tuple[Codes, Array]]] = {}
@@ -218,6 +219,8 @@ def _alike(pooled: Pooled, names: Sequence[str]) -> list[Blocks]:
     for (levels, axis), blocks in grouped.items():
         questions, arrays = (np.stack(each) for each in zip(*blocks, strict=True))
         sizes = arrays[:, 0].astype(np.float64)
+        if not plain:
+            axis = axis.weighted_by(arrays[:, None])
         shares = axis.invert(arrays) @ answer_rows(axis.columns).T / sizes[:, None]
         made.append(Blocks(axis, levels, questions, sizes, shares))
     return made
@@ -233,7 +236,8 @@ def _by_own(blocks: Blocks, tables: Array, names: Sequence[str]) -> list[Family]
         places = tuple(int(place) for place in kind if place >= 0)
         made.append(
             Family(
-                blocks.axis, places, blocks.levels, blocks.sizes[members], blocks.questions[members, len(places) :],
+                blocks.axis.of_tables(members), places, blocks.levels, blocks.sizes[members],
+                blocks.questions[members, len(places) :],
                 blocks.shares[members], tables[members],
             )
         )  # fmt: skip
@@ -275,7 +279,7 @@ def _average(blocks: Sequence[Blocks], by_contrast: list[Array], parts: Sequence
     """Put shrunken means in the place of contrasts of the same questions, in these columns of each group of blocks."""
     questions = np.concatenate([blocks[place].questions[:, asked] for place, asked, _ in parts])
     values = np.concatenate([by_contrast[place][:, columns] for place, _, columns in parts])
-    weights = np.concatenate([blocks[place].sizes / noise_of(blocks[place].axis) for place, _, _ in parts])
+    weights = np.concatenate([blocks[place].sizes / noise_of(blocks[place].axis.plain) for place, _, _ in parts])
     _, which = np.unique(questions, axis=0, return_inverse=True)
     which = which.reshape(-1)
     sums = np.zeros((which.max() + 1, values.shape[1]))
