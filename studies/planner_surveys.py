@@ -72,7 +72,7 @@ class Surveys:
                 replace(kind, n=int(said[survey, 0]), counts=said[survey]) for kind, said in kinds if said[survey, 0]
             )
             group = ArmsGroup(self.n, Evidence(columns, own), tuple(range(len(names))), waves=False)
-            yield dn.Estimate(features, (group,), "consistent", Subject.POPULATION)
+            yield dn.Estimate(features, (group,), "centred", Subject.POPULATION)
 
     def cells(self, names: Sequence[str]) -> Array:
         """The estimated shares of a table's cells: surveys by cells."""
@@ -87,8 +87,7 @@ class Surveys:
                 levels = tuple(arm.schema[names[place]].levels for place in places)
                 kind = ArmKind(1, places, levels, (block.part.places,), (block.axis,), np.zeros(0, np.int64))
                 said = block.reduced(shown, 1)
-                key = (kind.blocks, kind.axes)
-                found[key] = (kind, found[key][1] + said if key in found else said)
+                found[kind.key] = (kind, found[kind.key][1] + said if kind.key in found else said)
         return list(found.values())
 
 

@@ -35,6 +35,10 @@ CORNER = [
     Setting("flags", 2, 4.0, 1_000, "population"),
     Setting("GRR", 2, 2.0, 10_000, "respondents"),
     Setting("unary", 2, 1.0, 1_000, "population"),
+    Setting("unary", 1, 6.0, 10_000, "population", "rare"),
+    Setting("unary", 1, 4.0, 10_000, "respondents", "rare"),
+    Setting("unary", 2, 3.0, 10_000, "respondents", "rare"),
+    Setting("unary", 2, 4.0, 10_000, "population", "together"),
     Setting("subsets", 1, 1.0, 1_000, "respondents"),
     Setting("subsets", 2, 1.0, 10_000, "population"),
     Setting("mixed", 3, 1.0, 10_000, "respondents"),
@@ -58,7 +62,7 @@ def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
     """With the margins and at the estimate this one would pass in more than half of the surveys."""
     setting, rng = Setting("flags", 3, 4.0, 200, "population"), np.random.default_rng(1)
     many = surveys(setting, respondents(setting, 300, rng), rng)
-    axes, rows = tuple(many.axes), weights_of(many.axes, (0, 0, 1))
+    axes, rows = many.axes, weights_of(many.axes, (0, 0, 1))
     group = Group(200, axes, many.estimates)
     found, functions = group.cumulants(rows, Subject.POPULATION), row_functions(axes, rows, Subject.POPULATION)
     independent, even = group.independent(functions), group.even(rows, Subject.POPULATION)

@@ -75,7 +75,7 @@ class Covered:
 
 def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
     """The truth, low and high ends of all surveys, and which of them claim their intervals."""
-    n, axes = many.setting.n, tuple(many.axes)
+    n, axes = many.setting.n, many.axes
     levels = many.shares.shape
     rows = [np.vstack([np.eye(1, 1 + axis.m), answer_rows(axis.m)]) for axis in axes]
     at = [tuple(0 if x is None else 1 + x % m for x, m in zip(place, levels, strict=True)) for place in one.shares]
@@ -101,7 +101,7 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
 
 def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
     """The same of Cramer's V, or of mutual information."""
-    n, axes = many.setting.n, tuple(many.axes)
+    n, axes = many.setting.n, many.axes
     rows = [answer_rows(axis.m) for axis in axes]
     over, shares = flat(rows), along(many.estimates, rows) / n
     group = Group(n, axes, many.estimates)
@@ -147,7 +147,7 @@ def statistics(setting: Setting, shares: Any, runs: int, rng: np.random.Generato
     for _ in range(0, runs, BATCH):
         people = rng.multinomial(setting.n, shares.reshape(-1), size=min(runs, BATCH)).reshape(-1, *shares.shape)
         many = surveys(replace(setting, answers="loosely"), people, rng)
-        axes = tuple(many.axes)
+        axes = many.axes
         rows = [answer_rows(axis.m) for axis in axes]
         covariance = Group(setting.n, axes, many.estimates).at_independence()
         over = flat(rows)

@@ -17,7 +17,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.intervals import limits
 from deniable.inference.one_feature import Axis
-from deniable.inference.tensors import answer_rows, invert
+from deniable.inference.tensors import answer_rows, invert, weighted
 from deniable.simulate import shown_patterns
 from deniable.validation.coverage_survey import shares_for as loosely
 
@@ -136,11 +136,8 @@ class Surveys:
     shares: Any
     people: Any
     tensors: Any
+    axes: tuple[Axis, ...]  # with each survey's own weights of centring
     estimates: Any
-
-    @property
-    def axes(self) -> list[Axis]:
-        return [Axis.of(protocol, centred=True) for protocol in self.plan.protocols]
 
     @property
     def subject(self) -> Subject:
@@ -158,7 +155,7 @@ class Surveys:
     def limits(self, cell: tuple[int, ...], *, corrected: bool = True) -> tuple[Any, Any, Any]:
         """Low and high of each survey's interval, and whether it claims it; or those of the plain normal interval."""
         rows = weights_of(self.axes, cell)
-        axes, n = tuple(self.axes), self.setting.n
+        axes, n = self.axes, self.setting.n
         found, enough = judge([Group(n, axes, self.estimates)], rows, self.subject)  # all surveys at once
         claims = enough.reshape(-1)
         if not corrected:
@@ -194,8 +191,9 @@ def surveys(setting: Setting, people: Any, rng: np.random.Generator) -> Surveys:
     plan = plan_for(setting.kind, setting.order, setting.epsilon)
     shares = shares_for(people.shape[1:], setting.answers)
     tensors = simulated(plan, people, rng)
-    estimates = invert([Axis.of(protocol, centred=True) for protocol in plan.protocols], np.moveaxis(tensors, 0, -1))
-    return Surveys(setting, plan, shares, people, tensors, estimates)
+    counts = np.moveaxis(tensors, 0, -1)
+    axes = weighted([Axis.of(protocol, centred=True) for protocol in plan.protocols], counts)
+    return Surveys(setting, plan, shares, people, tensors, axes, invert(axes, counts))
 
 
 def coverage(
