@@ -30,7 +30,7 @@ def add_table(commands: "Commands") -> None:
         "--method",
         choices=("consistent", "centred", "unbiased", "feasible"),
         default="consistent",
-        help="the estimator (default consistent; centred is it with equal weights); feasible gives a proper table with nothing negative",
+        help="the estimator (default consistent); feasible gives a proper table with nothing negative",
     )
     add_population(command)
     add_level(command)

@@ -272,10 +272,8 @@ def estimate(counts: Counts | Sequence[Counts], names: str | Sequence[str], *, m
         The features of the table, in the order of its axes.
     method
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
-        with their margins, with the weights that make it vary least; "centred" does so with equal weights; "unbiased"
-        is the plain estimate. All are unbiased, "consistent" but for less than one respondent. "feasible" is a proper
-        table, nothing negative and with the right sum, with the uncertainty of "consistent"; it uses whole patterns
-        that were kept.
+        with their margins; "centred" is that with equal weights, "unbiased" the plain estimate. "feasible" is a proper
+        table, with the uncertainty of "consistent"; it uses whole patterns that were kept.
 
     Returns
     -------

@@ -15,7 +15,7 @@ not depend on x is put on u_0. Third and fourth moments are linear in u likewise
 
 The best g minimises the variance of all differences of shares at once: g = N 1 / (1' N 1), with N the mean of the
 N(x) above, H left out, over all respondents. Then the estimate is uncorrelated with what it was corrected by, so that
-estimating g from the same reports costs nothing to first order, and shares cut at zero bias by less than a respondent. Of independent bits g_v is in proportion to the
+estimating g from the same reports costs nothing to first order. Of independent bits g_v is in proportion to the
 variance of z_v.
 
 A column may stand for several values whose sum is looked at: the margin of a block, over the answers to its other
