@@ -62,16 +62,21 @@ class Axis:
         times = () if columns == self.m else (self.m // columns,) * columns
         return replace(self, times=times, weights=weights)
 
+    @property
+    def weighs(self) -> bool:
+        """Whether the best weights of centring follow the shares of the values."""
+        return self.centred and not self.sums_to_one and self.noise.alpha + self.m * self.noise.beta != 0
+
     def weighted(self, shares: Array) -> "Axis":
         """The axis with the best weights of centring where values have these shares, in the last axis.
 
         They may be unbiased estimates, which need not sum to one, and are cut to what a share can be. Where nothing is
         to be centred, or plain centring is best whatever the shares, the axis itself.
         """
+        if not self.weighs:
+            return self
         c0, c1, alpha, beta = self.noise
         slope = alpha + self.m * beta
-        if not self.centred or self.sums_to_one or slope == 0:
-            return self
         each = (c0 + self.m * c1 + beta) * np.array(self.times or 1) + slope * np.clip(shares, 0, 1)
         return replace(self, weights=each / each.sum(axis=-1, keepdims=True))
 

@@ -114,7 +114,10 @@ def _axis(protocol: Protocol, cells: int | None, *, centred: bool) -> Axis:
 
 def weighted_parts(blocks: Sequence[BlockPart], counts: npt.NDArray[np.int64]) -> list[BlockPart]:
     """The same blocks with weights of centring from each one's own counts of all combinations, whatever the table."""
-    axes = weighted([Axis.of(block.block.protocol, centred=True) for block in blocks], counts)
+    axes = [_axis(block.block.protocol, None, centred=True) for block in blocks]
+    if not any(axis.weighs for axis in axes):
+        return list(blocks)
+    axes = list(weighted(axes, counts))
     return [block.weighted(axis) for block, axis in zip(blocks, axes, strict=True)]
 
 
