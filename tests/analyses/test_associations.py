@@ -51,7 +51,7 @@ def test_all_pairs_are_what_each_pair_is(order: bool) -> None:
     assert not all(isnan(row["low"]) for row in rows)
 
 
-def test_all_pairs_leave_out_what_a_pair_leaves_out() -> None:
+def test_all_pairs_merge_what_a_pair_merges() -> None:
     """Margins that are not surely above zero, though all cells are trusted."""
     rng = np.random.default_rng(2)
     schema = dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", ["x", "y", "z"])])
@@ -60,8 +60,14 @@ def test_all_pairs_leave_out_what_a_pair_leaves_out() -> None:
     counts = dn.count(dn.randomize(records, plan, rng=rng), ["a", "b"])
     est = dn.estimate(counts, ["a", "b"]).about("population")
     assert all(est.cell(a=x, b=y).enough for x in "xyz" for y in "xyz")
-    assert not est.association("a", "b").cramers_v.enough
-    assert isnan(dn.associations(counts).to_pylist()[0]["low"])
+    found, test = est.association("a", "b").cramers_v, est.independence("a", "b")
+    assert found.merged == test.merged
+    assert "merged a: y or z; b: y or z" in str(found)
+    (row,) = dn.associations(counts).to_pylist()
+    assert row["merged"] == "a: y or z; b: y or z"
+    assert row["p_value"] == pytest.approx(test.p_value)
+    assert (row["low"], row["high"]) == pytest.approx(found.confidence_interval())
+    assert test.degrees == 1
 
 
 def test_the_false_discovery_rate_is_that_of_benjamini_and_hochberg() -> None:
@@ -101,3 +107,27 @@ def test_odd_questions_say_what_to_do() -> None:
     one = dn.Counts(counts.plan, {("smoker",): counts.array("smoker")})
     with pytest.raises(dn.CountError, match="no pair of features"):
         dn.associations(one)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_intervals_leave_zero_out_exactly_where_the_test_does(level: float) -> None:
+    """Rare answers, hardly randomized: there the variance at the estimate differs most from that at independence."""
+    rng = np.random.default_rng(5)
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Choice("c", ["x", "y", "z"])])
+    plan = dn.Plan(schema, {
+        "a": dn.RandomizedResponse(epsilon=4.0), "b": dn.RandomizedResponse(epsilon=4.0), "c": dn.GRR(epsilon=4.0),
+    })  # fmt: skip
+    kinds = [np.array([0.84, 0.06, 0.06, 0.04]).reshape(2, 2), np.array([0.8, 0.12, 0.08])]
+    truth = dn.simulate.truth(schema, np.multiply.outer(*kinds))
+    agreed, alone = [], []
+    for _ in range(25):
+        counts = dn.simulate.counts(truth, plan, rng, n=4_000)
+        for row in dn.associations(counts, level=level).to_pylist():
+            if not isnan(row["low"]):
+                agreed.append((row["low"] > 0 or row["high"] < 0) == (row["p_value"] < 1 - level))
+        est = dn.estimate(counts, ["a", "b"]).about("population")
+        low, high = est.correlation("a", "b").confidence_interval(level)
+        alone.append((low > 0 or high < 0) == (est.independence("a", "b").p_value < 1 - level))
+    assert len(agreed) == 75
+    assert all(agreed)
+    assert all(alone)

@@ -188,7 +188,9 @@ def test_open_answers_at_their_edges() -> None:
 
     nobody = openly([[300, 200], [250, 250], [0, 0]])  # an answer that nobody gave
     for est in (nobody, nobody.about("population")):
-        assert not est.association("a", "b").cramers_v.enough
+        found = est.association("a", "b").cramers_v
+        assert found.enough
+        assert [(one.feature, one.answers) for one in found.merged] == [("a", ("middle", "old"))]
     empty = openly([[500, 0], [200, 300], [100, 100]])
     shares = np.array([[500, 0], [200, 300], [100, 100]]) / 1200
     expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
@@ -311,7 +313,9 @@ def test_intervals_of_joint_answers_hold_the_truth(setting: Setting) -> None:
     rng = np.random.default_rng(1)
     found = [one for one in measure(setting, BATCH, rng, respondents(setting, 1, rng)) if one.claimed > 0.9]
     assert len(found) >= 3
-    assert all(abs(one.covered - 0.95) <= SLACK for one in found), found
+    for one in found:
+        most = 0.97 if one.question in ("Cramer's V", "mutual information") else 0.95  # weak ones hold more
+        assert 0.95 - SLACK <= one.covered <= most + SLACK, one
 
 
 def test_joint_intervals_about_the_respondents_do_not_hold_the_population() -> None:
@@ -344,5 +348,5 @@ def test_the_test_of_independence_has_its_size_and_the_respondents_covariance_ha
     even = np.multiply.outer(shares.sum(axis=1), shares.sum(axis=0))[..., None] * setting.n
     truth = along(even, [margins(axis.m) for axis in axes])  # of one survey, whose respondents' covariance is the same
     wrong = Group(setting.n, axes, np.moveaxis(truth, 0, -1)).dense(Subject.RESPONDENTS)
-    statistic, _ = wald(along(many.estimates, rows) / setting.n, over @ wrong @ over.T / setting.n**2)
+    statistic = wald(along(many.estimates, rows) / setting.n, over @ wrong @ over.T / setting.n**2).statistic
     assert (statistic > most).mean() > 0.3

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from deniable.estimates.pairs.association import pair_table
 from deniable.estimates.respondent_group import Group, judge
 from deniable.inference.about_whom import Subject
-from deniable.inference.association import divisors_positive, strength, wald
+from deniable.inference.association import wald
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.many_surveys import LEVEL, Setting, Surveys, respondents, surveys
@@ -100,17 +101,10 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
 
 
 def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
-    """The same of Cramer's V, or of mutual information."""
+    """The same of Cramer's V, or of mutual information; no answers are merged."""
     n, axes = many.setting.n, many.axes
-    rows = [answer_rows(axis.m) for axis in axes]
-    over, shares = flat(rows), along(many.estimates, rows) / n
     group = Group(n, axes, many.estimates)
-    spread = over @ group.dense(many.subject) @ over.T / n**2
-    trusted = judge([group], rows, many.subject)[1].all(axis=(1, 2))
-    law, _ = strength(shares, spread, mutual=one.mutual)
-    claims = (
-        trusted & divisors_positive(shares, spread, cells=one.mutual) & np.isfinite(law.value) & np.isfinite(law.stderr)
-    )
+    found = pair_table([group], [answer_rows(axis.m) for axis in axes], many.subject).strength(mutual=one.mutual)
     true = np.broadcast_to(many.shares, many.people.shape) if many.subject is Subject.POPULATION else many.people / n
     expected = true.sum(axis=2, keepdims=True) * true.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,9 +112,8 @@ def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:
             truth = np.where(true > 0, true * np.log(true / expected), 0).sum(axis=(1, 2))
         else:
             truth = np.sqrt(((true - expected) ** 2 / expected).sum(axis=(1, 2)) / (min(many.shares.shape) - 1))
-    # One look at the law tells on which side of the interval the truth is; the ends themselves would take a search.
-    below, above = law.cdf(truth) < 0.5 - LEVEL / 2, (law.cdf(truth) > 0.5 + LEVEL / 2) & (truth > 0)
-    return truth, np.where(below, np.inf, -np.inf), np.where(above, -np.inf, np.inf), claims
+    low, high = found.distribution.limits(LEVEL)
+    return truth, low - 1e-9, high + 1e-9, found.enough
 
 
 def measure(setting: Setting, runs: int, rng: np.random.Generator, people: Any) -> list[Covered]:
@@ -151,8 +144,9 @@ def statistics(setting: Setting, shares: Any, runs: int, rng: np.random.Generato
         rows = [answer_rows(axis.m) for axis in axes]
         covariance = Group(setting.n, axes, many.estimates).at_independence()
         over = flat(rows)
-        statistic, degrees = wald(along(many.estimates, rows) / setting.n, over @ covariance @ over.T / setting.n**2)
-        found.append(statistic)
+        test = wald(along(many.estimates, rows) / setting.n, over @ covariance @ over.T / setting.n**2)
+        degrees = test.degrees
+        found.append(test.statistic)
         r, c = people.sum(axis=2, keepdims=True), people.sum(axis=1, keepdims=True)
         with np.errstate(invalid="ignore", divide="ignore"):
             oracle.append(np.nansum((people - r * c / setting.n) ** 2 / (r * c / setting.n), axis=(1, 2)))

@@ -1,13 +1,15 @@
 """The association of every pair of features: correlation or Cramer's V, a test of independence, false discovery rates.
 
 Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and the
-code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pair_association`) tells of all.
+code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pairs.association`) tells of all.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,10 @@ from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.designs.groups import AnyGroup, group_of
-from deniable.estimates.pair_association import pair_table, tested
+from deniable.estimates.interface import Respondents
+from deniable.estimates.pairs.association import pair_table
+from deniable.estimates.pairs.independence import wald_test
+from deniable.estimates.pairs.rare_answers import Part, merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
 from deniable.estimates.respondent_group import Group, testable
 from deniable.inference.about_whom import Subject
@@ -25,6 +30,7 @@ from deniable.inference.association import AssociationDistribution
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.ratios import CORRELATION, RatioDistribution
+from deniable.inference.results import merged_in_words
 from deniable.inference.tensors import answer_rows, weighted
 from deniable.inference.trust import Bools
 from deniable.survey.plan import Plan
@@ -34,9 +40,8 @@ from deniable.text.progress import watched
 BATCH = 1 << 21
 
 Pair = tuple[str, str]
-Row = tuple[
-    str, str, str, float, float, float, float
-]  # two features, the measure, the effect, its interval, the p-value
+Numbers = tuple[str, float, float, float, float]  # the measure, the effect, its interval, the p-value
+Row = tuple[str, str, str, float, float, float, float, str]  # two features, these numbers, and merged answers
 
 
 def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
@@ -52,11 +57,12 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
     Returns
     -------
     pyarrow.Table
-        A row for each pair: first, second, measure, effect, low, high, p_value and fdr. The effect is the correlation
-        of two flags, and Cramer's V of other pairs; `p_value` is that of a test of independence, and `fdr` the false
-        discovery rate of a list that ends here (Benjamini and Hochberg). Where there are not enough reports for an
-        interval, `low` and `high` are nan; where there are not enough for the test, `p_value` and `fdr` are, and the
-        pair stands last.
+        A row for each pair: first, second, measure, effect, low, high, p_value, fdr and merged. The effect is the
+        correlation of two flags, and Cramer's V of other pairs; `p_value` is that of a test of independence, and `fdr`
+        the false discovery rate of a list that ends here (Benjamini and Hochberg). The interval leaves zero out exactly
+        if `p_value` is below 1 - level. `merged` says which rare answers were taken together. Where there are not
+        enough reports for an interval, `low` and `high` are nan; where there are not enough for the test, `p_value` and
+        `fdr` are, and the pair stands last.
 
     Examples
     --------
@@ -80,9 +86,10 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> "p
     if not found:
         raise CountError("these counts hold no pair of features; count them with order=2")
     found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
-    names = ["first", "second", "measure", "effect", "low", "high", "p_value"]
+    names = ["first", "second", "measure", "effect", "low", "high", "p_value", "merged"]
     table = dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
-    return pa.table({**table, "fdr": false_discovery_rate(np.array(table["p_value"]))})
+    merged = table.pop("merged")
+    return pa.table({**table, "fdr": false_discovery_rate(np.array(table["p_value"])), "merged": merged})
 
 
 def false_discovery_rate(p_values: Array) -> Array:
@@ -143,14 +150,36 @@ def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
 
 
 def _rows(counts: Counts, pairs: list[Pair], level: float) -> list[Row]:
-    """A row of the result for each pair of a batch, about the population."""
+    """A row of the result for each pair of a batch, about the population; where need be, with rare answers merged."""
     group = pair_group(counts, pairs)
-    _, _, p_values = tested([group], _answers(group))
-    measure, most, distribution, enough = _effect(group)
-    low, high = (np.where(enough, distribution.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    value, low, high = (np.minimum(number, most) for number in (distribution.value, low, high))
+    numbers, enough = _numbers([group], _answers(group), level)
+    found: list[Row] = [(*pair, *own, "") for pair, own in zip(pairs, numbers, strict=True)]
+    for places, part in _merged(group, enough):
+        numbers, _ = _numbers(part.groups, part.rows, level)
+        for k, (place, own) in enumerate(zip(places, numbers, strict=True)):
+            features = [counts.plan.schema[name] for name in pairs[place]]
+            merged = merged_answers(features, [order[k] for order in part.orders], part.rows)
+            found[place] = (*pairs[place], *own, merged_in_words(merged))
+    return found
+
+
+def _numbers(groups: Sequence[Respondents], rows: Sequence[Array], level: float) -> tuple[list[Numbers], Bools]:
+    """The measure, the effect, its interval and the p-value of many pairs, and which have enough reports for it."""
+    effect = _effect(groups, rows)
+    low, high = (np.where(effect.enough, end, np.nan) for end in effect.distribution.limits(level))
+    value, low, high = (np.minimum(number, effect.most) for number in (effect.distribution.value, low, high))
+    p_values = np.where(testable(groups, rows), effect.p_value, np.nan)
     numbers = zip(*(np.atleast_1d(each).tolist() for each in (value, low, high, p_values)), strict=True)
-    return [(*pair, measure, *row) for pair, row in zip(pairs, numbers, strict=True)]
+    return [(effect.measure, *own) for own in numbers], np.atleast_1d(effect.enough)
+
+
+def _merged(group: AnyGroup, enough: Bools) -> Iterator[tuple[npt.NDArray[np.int64], Part]]:
+    """Those of a batch of pairs without enough reports whose rare answers can be merged, and their places in it."""
+    lacking = np.flatnonzero(~enough)
+    if len(lacking):
+        some = replace(group, truth=group.truth[..., lacking]) if isinstance(group, Group) else group
+        for part in merged_parts([some], _answers(group), Subject.POPULATION, mutual=False):
+            yield lacking[part.places], part
 
 
 def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
@@ -164,20 +193,38 @@ def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
 
 def answered(group: AnyGroup) -> tuple[Bools, Bools]:
     """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
-    return _effect(group)[3], testable([group], _answers(group))
+    interval = np.atleast_1d(_effect([group], _answers(group)).enough)
+    test = np.atleast_1d(testable([group], _answers(group)))
+    for places, part in _merged(group, interval):
+        interval[places] = _effect(part.groups, part.rows).enough
+        test[places] = testable(part.groups, part.rows)
+    return interval, test
 
 
-def _effect(group: AnyGroup) -> tuple[str, float, RatioDistribution | AssociationDistribution, Bools]:
+@dataclass(frozen=True, eq=False)
+class Effect:
     """How strongly pairs go together: the measure, the most it can be, its distribution, and where that is trusted."""
-    rows = _answers(group)
-    if all(columns == 1 for columns in _columns(group)):
+
+    measure: str
+    most: float
+    distribution: RatioDistribution | AssociationDistribution
+    enough: Bools
+    p_value: Any  # of the test of independence
+
+
+def _effect(groups: Sequence[Respondents], rows: Sequence[Array]) -> Effect:
+    """How strongly pairs go together: two flags by their correlation, others by Cramer's V."""
+    if all(matrix.shape == (2, 2) for matrix in rows):
         (no_a, is_a), (no_b, is_b) = rows
         everybody = {"a": np.eye(2)[0], "b": np.eye(2)[0]}
         pieces = [{**everybody, **one} for one in correlation_pieces(("a", is_a, no_a), ("b", is_b, no_b))]
-        found = ratio_of(CORRELATION, [group], [[one["a"], one["b"]] for one in pieces], Subject.POPULATION)
-        return "correlation", np.inf, found.distribution, found.enough
-    strength = pair_table([group], rows, Subject.POPULATION).strength(mutual=False)
-    return "Cramer's V", 1.0, strength.distribution, strength.enough
+        found = ratio_of(CORRELATION, groups, [[one["a"], one["b"]] for one in pieces], Subject.POPULATION)
+        test = wald_test(groups, rows, Subject.POPULATION)
+        return Effect(
+            "correlation", np.inf, found.distribution.agreeing_with(test.statistic), found.enough, test.p_value
+        )
+    strength = pair_table(groups, rows, Subject.POPULATION).strength(mutual=False)
+    return Effect("Cramer's V", 1.0, strength.distribution, strength.enough, strength.distribution.p_value)
 
 
 def _answers(group: AnyGroup) -> list[Array]:

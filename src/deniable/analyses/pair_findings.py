@@ -48,6 +48,7 @@ class RankedPair:
     high: float
     p_value: float
     fdr: float
+    merged: str = ""  # which rare answers were merged for it, in words
     asked: Asked | None = None  # how many respondents were asked both, where that is known
 
     @property

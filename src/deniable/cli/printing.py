@@ -38,6 +38,8 @@ def _text(rows: Sequence[Row], stream: IO[str]) -> str:
     """
     from deniable.text.tables import aligned, coloured, is_terminal
 
+    if not any(row.get("merged", True) for row in rows):  # nothing was merged
+        rows = [{name: value for name, value in row.items() if name != "merged"} for row in rows]
     head = list(rows[0])
     numbers = [k for k, name in enumerate(head) if any(isinstance(row[name], float) for row in rows)]
     numbers += [head.index(name) for name in ("low", "high") if head.index(name) not in numbers]

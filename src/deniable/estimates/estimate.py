@@ -11,8 +11,8 @@ from typing import Any
 
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
-from deniable.estimates import pair_association, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
+from deniable.estimates import ratios_of_shares, weighted_sums
 from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.from_counts import read_counts
@@ -20,6 +20,7 @@ from deniable.estimates.feasible import ProperTable
 from deniable.estimates.given.conditioned_group import condition
 from deniable.estimates.given.equalities import Cells, Condition, Shares, Sums, equalities
 from deniable.estimates.interface import Respondents, same, total
+from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.one_feature import Array

@@ -5,7 +5,7 @@ answers such a question for one table, or for many tables of the same features a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import inf, prod
 from typing import Any
@@ -27,6 +27,7 @@ from deniable.estimates.answers_as_weights import (
     two_shares,
 )
 from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
+from deniable.estimates.pairs.independence import wald_test_if_any
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
@@ -44,6 +45,7 @@ from deniable.inference.ratios import (
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat
 from deniable.inference.trust import SLACK, Bools
+from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
 Vectors = Sequence[Array]  # weights that are a product over features, one vector each
@@ -183,6 +185,8 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
 def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
     """The correlation coefficient (phi) of two indicators, with its interval by Fieller.
 
+    About the population, the interval of two flags leaves zero out exactly if the test of independence does.
+
     Parameters
     ----------
     first, second
@@ -198,7 +202,14 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     >>> round(est.correlation("smoker", ("age", "65+")).value, 3)
     -0.07
     """
-    return _asked(est, CORRELATION, correlation_pieces(*two_indicators(est.features, first, second)), -1, 1)
+    indicated = two_indicators(est.features, first, second)
+    found = _asked(est, CORRELATION, correlation_pieces(*indicated), -1, 1)
+    pair = est.project(*(name for name, *_ in indicated))
+    if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
+        return found
+    test = wald_test_if_any(linear_groups(pair), all_answers(pair.features), Subject.POPULATION)
+    assert isinstance(found.distribution, RatioDistribution)
+    return replace(found, distribution=found.distribution.agreeing_with(test.statistic)) if test else found
 
 
 def correlation_pieces(first: Indicated, second: Indicated) -> list[dict[str, Array]]:

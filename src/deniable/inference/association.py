@@ -1,15 +1,18 @@
 """The strength of association of two features, and a test of their independence, for many tables of shares at once.
 
 Tables stand in the last two axes. With D = (p - r c) / sqrt(r c) for cells p and margins r and c, phi^2 = |D|^2
-measures the association, and Cramer's V is sqrt(phi^2 / (k - 1)) with k the smaller number of answers. The noise makes
-|D|^2 too large by tr Cov(D), which is taken off. Its distribution is that of s times a noncentral chi-square with nu
-degrees of freedom and noncentrality phi^2 / s, where s is the variance of D in its own direction, and s nu = tr Cov(D):
-it has the right mean, and the right variance where the association is strong. Twice the mutual information, which is
-phi^2 where the association is weak, has a distribution of the same kind; its bias is that of its second derivatives,
-which divide by every cell.
+measures the association, and Cramer's V is sqrt(phi^2 / (k - 1)) with k the smaller number of answers. D is nearly
+normal with a covariance S, so |D|^2 is a weighted sum of noncentral chi-squares, the weights being the eigenvalues of
+S. Its mean is phi^2 + tr S, and its variance 2 tr S^2 + 4 D'SD, D without noise. It is taken as a scaled noncentral
+chi-square with that mean and that variance (Satterthwaite), at every phi^2 that may be true.
+
+Twice the mutual information, which is phi^2 where the association is weak, has a distribution of the same kind; its
+bias is that of its second derivatives, which divide by every cell. Whether there is any association is for Wald's test
+to say, which weighs each direction of D by its own precision; intervals leave zero out exactly where it does.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,29 +22,67 @@ from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 
 # Bisection for a quantile takes this many steps.
-HALVINGS = 60
+HALVINGS = 45
 # A squared strength below this is rounding.
 ROUNDING = 1e-14
+# The part of the lower tail that an interval spends at a strength is judged this many standard deviations below the
+# mean that |D|^2 has there.
+BELOW = 1.0
+# A |D|^2 that is further below its mean than so many standard deviations is taken as if it were not.
+FURTHEST = 6.0
+
+Moves = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class WaldTest:
+    """Wald's test of independence: its statistic W, chi-square with these degrees of freedom, for each table.
+
+    `unit` is the phi^2 that the statistic is worth: by Scheffe's bound phi^2 is above unit (sqrt W - sqrt c)^2 if W is
+    above c, surely so with the confidence that a chi-square is below c.
+    """
+
+    statistic: Any
+    degrees: Any
+    unit: Any
+
+    @property
+    def p_value(self) -> Any:
+        """The p-value of independence."""
+        from scipy.special import chdtrc
+
+        return chdtrc(self.degrees, self.statistic)
+
+    def least(self, alpha: float) -> Any:
+        """The phi^2 that is left at this level of significance: above zero exactly if independence is rejected."""
+        from scipy.special import chdtri
+
+        over = np.sqrt(self.statistic) - np.sqrt(chdtri(self.degrees, alpha))
+        return np.where(self.p_value >= alpha, 0.0, self.unit * np.maximum(over, 0) ** 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AssociationDistribution:
-    """The confidence distribution of Cramer's V or of mutual information: a scaled noncentral chi-square.
+    """The confidence distribution of Cramer's V or of mutual information, from noncentral chi-squares.
 
-    `found` is |D|^2 as it was found, `bias` what the noise adds to it, and `spread` the variance in its own direction.
+    `found` is |D|^2 as it was found, `bias` = tr S what the noise adds to it, and `square` = tr S^2. `first` and
+    `second` are D'SD and D'S^2D, D as it was found. `test` is Wald's, which says whether there is any association.
     """
 
     found: Any
     bias: Any
-    spread: Any
+    square: Any
+    first: Any
+    second: Any
+    test: WaldTest
     scale: int  # V^2 is phi^2 / scale; 0 stands for mutual information, which is phi^2 / 2
 
     how = "noncentral chi-square"
 
     @property
     def value(self) -> Any:
-        """The strength with the bias taken off; zero if the bias is larger."""
-        return self._shown(np.maximum(self.found - self.bias, 0))
+        """The strength with the bias taken off, but no less than Wald's test leaves at a significance of one half."""
+        return self._shown(np.maximum(self.found - self.bias, self.test.least(0.5)))
 
     @property
     def known(self) -> Any:
@@ -51,42 +92,114 @@ class AssociationDistribution:
     @property
     def stderr(self) -> Any:
         """The standard error, by the delta method at the value that was found."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = np.where(self.found > ROUNDING, self.first / self.found, self.square / self.bias)  # what it tends to
             slope = 1 / np.sqrt(self.scale) if self.scale else np.sqrt(self.found)
-            return slope * np.sqrt(self.spread)
+            return (slope * np.sqrt(own))[()]
+
+    @property
+    def p_value(self) -> Any:
+        """The p-value of no association: intervals of a level above 1 - p_value, and no others, begin at zero."""
+        return self.test.p_value
+
+    def limits(self, level: float) -> tuple[Any, Any]:
+        """The ends of the confidence interval.
+
+        It begins at zero exactly if Wald's test does not reject independence at 1 - level. Its upper end is a quantile
+        of the part of the confidence distribution above zero, so that it is never at zero. As long as that leaves the
+        upper tail unspent, the lower end has all of 1 - level.
+        """
+        alpha = 1 - level
+        at_zero = self._below(0.0, self._seen)
+        high = self._search(self._most, lambda square: self._below(square, self._seen) >= alpha / 2 * at_zero)
+        low = np.where(np.isnan(self.p_value), np.nan, self.test.least(alpha))
+        if (sure := np.asarray(self.p_value < alpha)).any():
+            low[sure] = np.maximum(low[sure], self._at(sure)._lower(alpha))
+        return self._shown(low), self._shown(high)
+
+    def _lower(self, alpha: float) -> Any:
+        """The phi^2 up to which |D|^2 is too large."""
+
+        def left(square: Any) -> Any:
+            return alpha * (1 - self._below(0.0, self._quantile(square, BELOW)) / 2)
+
+        return self._search(self.found, lambda square: self._below(square, self.found) > 1 - left(square))
+
+    def _at(self, some: npt.NDArray[np.bool_]) -> "AssociationDistribution":
+        """The distributions of |D|^2 for some of many tables."""
+        names = ("found", "bias", "square", "first", "second")
+        return replace(self, **{name: getattr(self, name)[some] for name in names})
 
     def cdf(self, x: npt.ArrayLike) -> Any:
         """The confidence that the strength is at most x."""
         x = np.asarray(x, np.float64)
-        return np.where(x < 0, 0.0, self._confidence(self._square(np.maximum(x, 0))))[()]
+        return np.where(x < 0, 0.0, 1 - self._below(self._square(np.maximum(x, 0)), self.found))[()]
 
     def pdf(self, x: npt.ArrayLike) -> Any:
         """The density of the confidence distribution at x, without the point mass that it has at zero."""
-        from scipy.special import chndtr
-
         x = np.asarray(x, np.float64)
-        found, df, nc = self.found / self.spread, self.bias / self.spread, self._square(np.maximum(x, 0)) / self.spread
-        density = (chndtr(found, df, nc) - chndtr(found, df + 2, nc)) / 2 / self.spread
-        return np.where(x < 0, 0.0, density * (2 * x * self.scale if self.scale else 2.0))[()]
+        step = 1e-4 * self._shown(self.found + self.bias)
+        least = np.maximum(x - step, 0)
+        return np.where(x < 0, 0.0, (self.cdf(x + step) - self.cdf(least)) / (x + step - least))[()]
 
     def ppf(self, q: npt.ArrayLike) -> Any:
         """The quantile of the confidence distribution: what the strength is at most with confidence q."""
         q = np.asarray(q, np.float64)
         q = np.where((q > 0) & (q < 1), q, np.nan)
-        low = np.zeros(np.broadcast_shapes(np.shape(self.found), q.shape))
-        high = low + 4 * self.found + 100 * self.spread + 4 * self.bias
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            above = self._confidence(middle) >= q
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        ends = self._shown(np.where(self._confidence(np.zeros_like(low)) >= q, 0.0, high))
-        return np.where(np.isnan(q), np.nan, ends)[()]
+        square = self._search(self._most + 0 * q, lambda square: 1 - self._below(square, self.found) < q)
+        at_zero = 1 - self._below(0.0, self.found) >= q
+        return np.where(np.isnan(q), np.nan, self._shown(np.where(at_zero, 0.0, square)))[()]
 
-    def _confidence(self, square: Any) -> Any:
+    @property
+    def _most(self) -> Any:
+        """A phi^2 above all that may be asked for."""
+        return 4 * (self.found + self.bias) + 100 * np.maximum(self._slope, self.square / self.bias)
+
+    @property
+    def _slope(self) -> Any:
+        """How fast D'SD grows with phi^2, if D becomes longer the way it most easily does: D'S^2D over D'SD."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.found > ROUNDING, self.second / self.first, self.square / self.bias)
+
+    @property
+    def _seen(self) -> Any:
+        """What was found, but no further below its mean than FURTHEST: there its distribution is rounding."""
+        return np.maximum(self.found, np.maximum(self._quantile(0.0, FURTHEST), 1e-8 * self.bias))
+
+    def _variance(self, square: Any) -> Any:
+        """The variance that |D|^2 has if phi^2 is this: 2 tr S^2 + 4 D'SD, for the likeliest D of that length.
+
+        What was found has the expectation D'SD + tr S^2 where its length has phi^2 + tr S.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            own = np.where(self.found > ROUNDING, self.first / self.found, self.square / self.bias)
+            moved = self.first + (square + self.bias - self.found) * self._slope
+            return np.maximum(4 * moved - 2 * self.square, 2 * self.square + 4 * square * own**2 / self._slope)
+
+    def _below(self, square: Any, found: Any) -> Any:
+        """The probability that |D|^2 is below what was found, if phi^2 is this."""
         from scipy.special import chndtr
 
-        with np.errstate(invalid="ignore", over="ignore"):
-            return 1 - chndtr(self.found / self.spread, self.bias / self.spread, square / self.spread)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            scale = self._variance(square) / (2 * self.bias + 4 * square)
+            return chndtr(found / scale, self.bias / scale, square / scale)
+
+    def _quantile(self, square: Any, deviations: float) -> Any:
+        """The |D|^2 that is so many standard deviations below its mean, as it were normal (Wilson and Hilferty)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = square + self.bias
+            ninth = self._variance(square) / mean**2 / 9
+            return mean * np.maximum(1 - ninth - deviations * np.sqrt(ninth), 0) ** 3
+
+    @staticmethod
+    def _search(most: Any, below: Any) -> Any:
+        """The square up to which `below` holds, by bisection from zero; nan where there is none."""
+        low, high = np.zeros_like(most), most
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            under = below(middle)
+            low, high = np.where(under, middle, low), np.where(under, high, middle)
+        return high
 
     def _shown(self, square: Any) -> Any:
         return np.sqrt(square / self.scale) if self.scale else square / 2
@@ -95,34 +208,47 @@ class AssociationDistribution:
         return shown**2 * self.scale if self.scale else 2 * shown
 
 
-def strength(p: Array, covariance: Array, *, mutual: bool = False) -> tuple[AssociationDistribution, Array]:
+def strength(
+    p: Array, covariance: Array, *, mutual: bool = False, test: WaldTest | None = None
+) -> tuple[AssociationDistribution, Array]:
     """The confidence distribution of Cramer's V, or of mutual information, and the gradient of its square.
 
-    The covariance is of the cells, in C order. All is nan if a margin is not positive.
+    The covariance is of the cells, in C order. All is nan if a margin is not positive. Without Wald's test, as where
+    something is known beforehand, the distribution of |D|^2 itself is the test.
     """
-    rows, columns = p.shape[-2:]
     with np.errstate(divide="ignore", invalid="ignore"):  # of an answer that nobody gave
-        found, bias, gradient = (_twice_information if mutual else _squared_deviations)(p, covariance)
-        spread = np.einsum("...i,...ij,...j->...", gradient, covariance, gradient) / (4 * found)
-        spread = np.where(found > ROUNDING, spread, bias / ((rows - 1) * (columns - 1)))  # what it tends to
-    spread = np.where(spread > 0, spread, np.nan)
-    return AssociationDistribution(found, bias, spread, 0 if mutual else min(rows, columns) - 1), gradient
+        if mutual:
+            found, half, moves = _twice_information(p)
+            product = _moved(np.swapaxes(covariance, -1, -2), [move[..., None, :, :] for move in moves])
+        else:
+            found, half, moves = _squared_deviations(p)
+            product = _both_ways(covariance, moves)
+        bias = np.trace(product, axis1=-2, axis2=-1)
+        square = np.einsum("...ij,...ji->...", product, product)
+        reach = np.einsum("...ij,...j->...i", covariance, half)
+        first = np.einsum("...i,...i->...", half, reach)
+        moved = _moved(reach, moves)
+        second = np.einsum("...i,...i->...", moved, reach if mutual else moved)
+        first = np.where((first > 0) | (found <= ROUNDING), first, np.nan)
+        if test is None:
+            test = WaldTest(found * bias / square, bias**2 / square, square / bias)
+    scale = 0 if mutual else min(p.shape[-2:]) - 1
+    return AssociationDistribution(found, bias, square, first, second, test, scale), 2 * half
 
 
-def _squared_deviations(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    """Pearson's phi^2 = |D|^2, its bias tr Cov(D), and its gradient 2 D' dD."""
+def _squared_deviations(p: Array) -> tuple[Array, Array, Moves]:
+    """Pearson's phi^2 = |D|^2, half its gradient, D' dD, and how D moves with the cells."""
     r, c, expected = _expected(p)
     root = np.sqrt(expected)
     d = (p - expected) / root
     moves = 1 / root, c / root + d / (2 * r), r / root + d / (2 * c)
-    bias = np.trace(_both_ways(covariance, moves), axis1=-2, axis2=-1)
     weighted = [move * d for move in moves]
-    gradient = weighted[0] - weighted[1].sum(axis=-1, keepdims=True) - weighted[2].sum(axis=-2, keepdims=True)
-    return (d**2).sum(axis=(-2, -1)), bias, 2 * gradient.reshape(*p.shape[:-2], -1)
+    half = weighted[0] - weighted[1].sum(axis=-1, keepdims=True) - weighted[2].sum(axis=-2, keepdims=True)
+    return (d**2).sum(axis=(-2, -1)), half.reshape(*p.shape[:-2], -1), moves
 
 
-def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array]:
-    """Twice the mutual information, 2 sum p log(p / r c), its bias, and its gradient 2 (log(p / r c) - 1).
+def _twice_information(p: Array) -> tuple[Array, Array, Moves]:
+    """Twice the mutual information, 2 sum p log(p / r c), half its gradient, log(p / r c) - 1, and how that moves.
 
     Its second derivatives by two cells are 2 / p, -2 / r and -2 / c if they are in the same place, row and column.
     """
@@ -130,10 +256,7 @@ def _twice_information(p: Array, covariance: Array) -> tuple[Array, Array, Array
     r, c, expected = _expected(p)
     logs = np.log(np.where(p > 0, p, np.nan) / expected)
     found = 2 * np.where(p == 0, 0.0, p * logs).sum(axis=(-2, -1))
-    by_cell = _by_cell(p, covariance)
-    in_place, in_row, in_column = (np.einsum(f"{same}->...ij", by_cell) for same in ("...ijij", "...ijil", "...ijkj"))
-    bias = (in_place / p - in_row / r - in_column / c).sum(axis=(-2, -1))
-    return found, bias, 2 * (logs - 1).reshape(*p.shape[:-2], -1)
+    return found, (logs - 1).reshape(*p.shape[:-2], -1), (1 / p, 1 / r + 0 * p, 1 / c + 0 * p)
 
 
 def divisors_positive(p: Array, covariance: Array, *, cells: bool) -> npt.NDArray[np.bool_]:
@@ -146,8 +269,8 @@ def divisors_positive(p: Array, covariance: Array, *, cells: bool) -> npt.NDArra
     return np.asarray(np.concatenate([each.reshape(*p.shape[:-2], -1) for each in surely], axis=-1).all(axis=-1))
 
 
-def wald(p: Array, covariance: Array) -> tuple[Array, int]:
-    """Wald's statistic of a test of independence, and its degrees of freedom.
+def wald(p: Array, covariance: Array) -> WaldTest:
+    """Wald's test of independence; its statistic is nan where there is none.
 
     The covariance is that of the cells if the features are independent.
     """
@@ -157,25 +280,46 @@ def wald(p: Array, covariance: Array) -> tuple[Array, int]:
     x = (p - r * c).reshape(*p.shape[:-2], -1)[..., kept]
     square = _both_ways(covariance, (np.ones_like(p), c, r))[..., kept[:, None], kept]
     try:
-        statistic = (x[..., None, :] @ np.linalg.solve(square, x[..., None]))[..., 0, 0]
+        solved = np.asarray(np.linalg.solve(square, x[..., None])[..., 0], np.float64)
     except np.linalg.LinAlgError:  # one of them has no test
         if p.ndim == 2:
-            return np.asarray(np.nan), len(kept)
-        return np.array([wald(*one)[0] for one in zip(p, covariance, strict=True)]), len(kept)
-    return np.where(statistic >= 0, statistic, np.nan), len(kept)
+            return WaldTest(np.asarray(np.nan), len(kept), np.asarray(np.nan))
+        each = [wald(*one) for one in zip(p, covariance, strict=True)]
+        return WaldTest(np.array([one.statistic for one in each]), len(kept), np.array([one.unit for one in each]))
+    statistic = np.einsum("...i,...i->...", x, solved)
+    statistic = np.where(statistic >= 0, statistic, np.nan)
+    return WaldTest(statistic, len(kept), _unit(statistic, solved.reshape(*p.shape[:-2], rows - 1, -1), r, c))
 
 
-def _both_ways(covariance: Array, moves: tuple[Array, Array, Array]) -> Array:
+def _unit(statistic: Array, solved: Array, r: Array, c: Array) -> Array:
+    """The phi^2 that Wald's statistic x'G^-1 x is worth: x'G^-1 x over y'(A x B)y, y = G^-1 x, by Cauchy and Schwarz.
+
+    A = diag r - r r' and B = diag c - c c', without the last answers: phi^2 is x'(A x B)^-1 x.
+    """
+    weighted = solved
+    for share, axis in ((r[..., :-1, :], -2), (c[..., :, :-1], -1)):
+        weighted = share * weighted
+        weighted = weighted - share * weighted.sum(axis=axis, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(statistic > 0, statistic / (solved * weighted).sum(axis=(-2, -1)), 0.0)
+
+
+def _both_ways(covariance: Array, moves: Moves) -> Array:
     """The delta method's J Cov J', if each number moves with its cell and against its row and column by so much.
 
     Deviations p - r c move by 1 with their cell, by c with their row and by r with their column.
     """
-    own, row, column = (move[..., None, :, :] for move in moves)
     for _ in range(2):
-        table = np.swapaxes(covariance, -1, -2).reshape(*covariance.shape[:-1], *own.shape[-2:])
-        table = own * table - row * table.sum(axis=-1, keepdims=True) - column * table.sum(axis=-2, keepdims=True)
-        covariance = table.reshape(*table.shape[:-2], -1)
+        covariance = _moved(np.swapaxes(covariance, -1, -2), tuple(move[..., None, :, :] for move in moves))
     return covariance
+
+
+def _moved(cells: Array, moves: Sequence[Array]) -> Array:
+    """J x for cells x in the last axis, in C order."""
+    own, row, column = moves
+    table = cells.reshape(*cells.shape[:-1], *own.shape[-2:])
+    table = own * table - row * table.sum(axis=-1, keepdims=True) - column * table.sum(axis=-2, keepdims=True)
+    return np.asarray(table.reshape(*table.shape[:-2], -1))
 
 
 def _by_cell(p: Array, covariance: Array) -> Array:

@@ -13,7 +13,7 @@ axis, so that many tables are asked at once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,22 @@ class RatioDistribution:
             c = self.top**2 - z**2 * self.of_top
             left = _rounded(b**2 - a * c, b**2 + np.abs(a * c), ROUNDING)
             return (b + np.sign(z) * np.sqrt(np.where((a > 0) & (left >= 0), left, np.nan))) / a
+
+    def agreeing_with(self, statistic: Any) -> "RatioDistribution":
+        """A score interval's distribution: intervals leave zero out exactly if a chi-square test of a zero top does.
+
+        The variance of top - r bottom is changed by a line in r: where r is zero it is that of the test, and where r is
+        the ratio that was found it is as before.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = self.top**2 / statistic - self.of_top
+            change = np.where(np.isfinite(change / self.value), change, 0.0)
+            slope = np.where(change != 0, change / self.value, 0.0)
+        return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2)
+
+    def limits(self, level: float) -> tuple[Any, Any]:
+        """The ends of the confidence interval: quantiles with the same probability beyond each."""
+        return self.ppf(0.5 - level / 2), self.ppf(0.5 + level / 2)
 
     def _variance(self, r: Any) -> Array:
         """The variance of top - r bottom; nan where it is negative."""

@@ -93,12 +93,28 @@ def effective_n(n: int, sampling_variance: float, variance: float, subject: Subj
     return n * sampling_variance / whole if sampling_variance > 0 and whole > 0 else nan
 
 
+@dataclass(frozen=True)
+class Merged:
+    """Rare answers of a feature that were merged into one, the commonest first."""
+
+    feature: str
+    answers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {' or '.join(self.answers)}"
+
+
+def merged_in_words(merged: tuple[Merged, ...]) -> str:
+    """Which answers were merged; nothing if none were."""
+    return "; ".join(map(str, merged))
+
+
 @dataclass(frozen=True, repr=False)
 class JointAnswer:
     """A result that is not linear in the table: its value, standard error, interval and confidence distribution.
 
     `subject` is whom it is about, and `effective_n` the effective sample size: it is as precise as so many answers
-    without any randomizing.
+    without any randomizing. `merged` are the rare answers that were taken together for it, if there were any.
     """
 
     name: str
@@ -109,6 +125,7 @@ class JointAnswer:
     effective_n: float
     least: float = -inf  # the least and the most that it can be, for proper tables; other results are not cut
     most: float = inf
+    merged: tuple[Merged, ...] = ()
 
     @property
     def stderr(self) -> float:
@@ -142,14 +159,15 @@ class JointAnswer:
         level = checked_level(level)
         if not self.enough:
             return nan, nan
-        low, high = (float(self.distribution.ppf(0.5 + side * level / 2)) for side in (-1, 1))
+        low, high = map(float, self.distribution.limits(level))
         return min(max(low, self.least), self.value), max(min(high, self.most), self.value)
 
     def __str__(self) -> str:
         low, high = self.confidence_interval()
         if isnan(low) or isnan(high):
             return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how})"
+        merged = f"; merged {merged_in_words(self.merged)}" if self.merged else ""
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how}{merged})"
 
     def __repr__(self) -> str:
         return f"<{self.name} {self}, about the {self.subject}>"
@@ -195,10 +213,19 @@ class ChiSquareTest:
         return f"<{self.name}: {self}>"
 
 
+@dataclass(frozen=True, repr=False)
 class Independence(ChiSquareTest):
-    """A test of independence: Wald's statistic, chi-square if the features are independent."""
+    """A test of independence: Wald's statistic, chi-square if the features are independent.
+
+    `merged` are the rare answers that were taken together for it, the same as for Cramer's V about the population.
+    """
+
+    merged: tuple[Merged, ...] = ()
 
     name = "test of independence"
+
+    def __str__(self) -> str:
+        return super().__str__() + (f"; merged {merged_in_words(self.merged)}" if self.merged and self.enough else "")
 
 
 class Homogeneity(ChiSquareTest):

@@ -101,6 +101,14 @@ def with_asked(table: Table, asked: Sequence[Asked | None]) -> Table:
     return replace(table, head=(*table.head, "asked"), rows=rows)
 
 
+def with_merged(table: Table, merged: Sequence[str]) -> Table:
+    """A table with a last column of the rare answers that were merged for each row; as it is if none were."""
+    if not any(merged):
+        return table
+    rows = tuple((*row, words) for row, words in zip(table.rows, merged, strict=True))
+    return replace(table, head=(*table.head, "merged answers"), rows=rows)
+
+
 def percent(rate: float) -> str:
     """A rate or a confidence level in percent, with the digits it has."""
     return f"{100 * rate:.10g} %"

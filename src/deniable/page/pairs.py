@@ -19,6 +19,7 @@ from deniable.page.blocks import (
     percent,
     row_of,
     with_asked,
+    with_merged,
 )
 from deniable.page.single_questions import extremes_in_words
 from deniable.survey.schema import Choice, Flag, Schema
@@ -64,7 +65,15 @@ def _ranked_caption(known: Sequence[RankedPair], shown: int) -> str:
         caption += " Those in grey may be chance."
     if shown < len(known):
         caption += f" The first {shown} are shown."
-    return caption + asked_in_words(pair.asked for pair in known[:shown])
+    return caption + _merged_in_words(known[:shown]) + asked_in_words(pair.asked for pair in known[:shown])
+
+
+def _merged_in_words(pairs: Sequence[RankedPair]) -> str:
+    """That rare answers were merged, if any were."""
+    merged = sum(bool(pair.merged) for pair in pairs)
+    if not merged:
+        return ""
+    return f" For {merged:,} pair{'s' * (merged != 1)} rare answers were merged into one; the table says which."
 
 
 def square_chart(schema: Schema, pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
@@ -88,7 +97,7 @@ def square_chart(schema: Schema, pairs: Sequence[RankedPair], *, every: bool = T
         )
     heading = "Every pair of questions" + ("" if every else " that some people were asked together")
     caption = _square_caption(shown) + (" A dot: nobody was asked both." if apart else "")
-    caption += asked_in_words(pair.asked for pair in shown)
+    caption += _merged_in_words(shown) + asked_in_words(pair.asked for pair in shown)
     svg = association_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
 
@@ -120,7 +129,7 @@ def _pair_table(caption: str, pairs: Sequence[RankedPair]) -> Table:
             numbers = (*strength, Number(_rate(pair.fdr), pair.fdr))
         rows.append((pair_label(*pair.names), pair.measure, *numbers))
     table = Table(caption, ("pair", "measure", "strength", "from", "to", "chance"), tuple(rows), words=2)
-    return with_asked(table, [pair.asked for pair in pairs])
+    return with_merged(with_asked(table, [pair.asked for pair in pairs]), [pair.merged for pair in pairs])
 
 
 def conditional_chart(name: str, found: Conditional, level: float) -> Chart:

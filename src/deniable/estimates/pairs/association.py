@@ -13,13 +13,15 @@ import numpy as np
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
+from deniable.estimates.pairs.independence import wald_test, wald_test_if_any
+from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import of_features
 from deniable.estimates.respondent_group import judge, testable
 from deniable.inference.about_whom import Subject
-from deniable.inference.association import AssociationDistribution, divisors_positive, strength, wald
+from deniable.inference.association import AssociationDistribution, WaldTest, divisors_positive, strength
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution, without_rounding
-from deniable.inference.results import Association, Independence, JointAnswer, effective_n
+from deniable.inference.results import Association, Independence, JointAnswer, Merged, effective_n
 from deniable.inference.tensors import along, sandwich
 from deniable.inference.trust import SLACK, Bools
 
@@ -45,24 +47,41 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")
-    rows, subject, n = all_answers(est.features), est.subject, est.n
-    table = pair_table(groups, rows, subject)
-    noiseless = not any(group.zero_by_chance(subject) for group in groups)
-    noiseless = noiseless and not without_rounding(table.covariance, SLACK / n).any()
-    results = []
-    for name, mutual, most in (("Cramer's V", False, 1.0), ("mutual information", True, inf)):
+    table = pair_table(groups, all_answers(est.features), est.subject)
+    return Association(*(_measured(est, groups, table, mutual=mutual) for mutual in (False, True)))
+
+
+def _measured(est: AnyEstimate, groups: Sequence[Respondents], table: "PairTable", *, mutual: bool) -> JointAnswer:
+    """Cramer's V, or mutual information, of the two features of an estimate; rare answers are merged if need be."""
+    subject, n, rows = est.subject, est.n, all_answers(est.features)
+    merged: tuple[Merged, ...] = ()
+    found = table.strength(mutual=mutual)
+    if not found.enough:
+        rows, merged = _merged(est, groups, subject, mutual=mutual)
+    if merged:
+        table = pair_table(groups, rows, subject)
         found = table.strength(mutual=mutual)
-        if noiseless:
-            value = float(found.distribution.known)
-            point = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
-            results.append(JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most))
-            continue
-        line = along(found.gradient.reshape(table.shares.shape), [matrix.T for matrix in rows])
-        sampling = sum(group.sampling_variance(line) for group in groups) / n**2
-        size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
-        value = min(float(found.distribution.value), most)
-        results.append(JointAnswer(name, value, found.distribution, bool(found.enough), subject, size, 0.0, most))
-    return Association(*results)
+    name, most = ("mutual information", inf) if mutual else ("Cramer's V", 1.0)
+    noiseless = not any(group.zero_by_chance(subject) for group in groups)
+    if noiseless and not without_rounding(table.covariance, SLACK / n).any():
+        value = float(found.distribution.known)
+        point = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
+        return JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most, merged)
+    line = along(found.gradient.reshape(table.shares.shape), [matrix.T for matrix in rows])
+    sampling = sum(group.sampling_variance(line) for group in groups) / n**2
+    size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
+    value = min(float(found.distribution.value), most)
+    return JointAnswer(name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged)
+
+
+def _merged(
+    est: AnyEstimate, groups: Sequence[Respondents], subject: Subject, *, mutual: bool
+) -> tuple[list[Array], tuple[Merged, ...]]:
+    """The weights of the answers to two features without enough reports, rare ones being merged if that helps."""
+    rows = all_answers(est.features)
+    for part in merged_parts(groups, rows, subject, mutual=mutual):
+        return part.rows, merged_answers(est.features, [order[0] for order in part.orders], part.rows)
+    return rows, ()
 
 
 def independence(est: AnyEstimate, first: str, second: str) -> Independence:
@@ -85,8 +104,14 @@ def independence(est: AnyEstimate, first: str, second: str) -> Independence:
     """
     est, groups = of_features(est, "independence", first, second)
     _check_sums(groups, "independence")
-    statistic, degrees, p_value = tested(groups, all_answers(est.features))
-    return Independence(float(statistic), degrees, float(p_value))
+    rows = all_answers(est.features)
+    test = wald_test(groups, rows, Subject.POPULATION)
+    merged: tuple[Merged, ...] = ()
+    if not pair_table(groups, rows, Subject.POPULATION).strength(mutual=False).enough:
+        rows, merged = _merged(est, groups, Subject.POPULATION, mutual=False)
+        test = wald_test(groups, rows, Subject.POPULATION)
+    p_value = float(test.p_value) if testable(groups, rows) else nan
+    return Independence(float(test.statistic), test.degrees, p_value, merged)
 
 
 def _check_sums(groups: Sequence[Respondents], asker: str) -> None:
@@ -106,11 +131,15 @@ class Strength:
 
 @dataclass(frozen=True, eq=False)
 class PairTable:
-    """The shares of the cells of two features, or of many pairs; their covariance; and whether all are trusted."""
+    """The shares of the cells of two features, or of many pairs; their covariance; and whether all are trusted.
+
+    `test` is Wald's test of independence about the same subject; None where something is known beforehand.
+    """
 
     shares: Array
     covariance: Array
     trusted: Bools
+    test: WaldTest | None
 
     def strength(self, *, mutual: bool) -> Strength:
         """Cramer's V of two features, or their mutual information.
@@ -118,7 +147,7 @@ class PairTable:
         There are enough reports if the interval of every cell is trusted, and all margins are surely above zero; for
         mutual information, which divides by every cell, all cells.
         """
-        distribution, gradient = strength(self.shares, self.covariance, mutual=mutual)
+        distribution, gradient = strength(self.shares, self.covariance, mutual=mutual, test=self.test)
         enough = self.trusted & divisors_positive(self.shares, self.covariance, cells=mutual)
         enough &= np.isfinite(distribution.value) & np.isfinite(distribution.stderr)
         return Strength(distribution, gradient, np.asarray(enough))
@@ -129,18 +158,5 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     n = sum(group.n for group in groups)
     shares = total([along(group.truth, rows) for group in groups]) / n
     covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
-    return PairTable(shares, covariance, np.asarray(judge(groups, rows, subject)[1].all(axis=(-2, -1))))
-
-
-def tested(groups: Sequence[Respondents], rows: Sequence[Array]) -> tuple[Array, int, Array]:
-    """Wald's test of independence of two features, about the population: statistic, degrees of freedom and p-value.
-
-    Where there are not enough reports for the test the p-value is nan.
-    """
-    from scipy.special import chdtrc
-
-    n = sum(group.n for group in groups)
-    shares = total([along(group.truth, rows) for group in groups]) / n
-    covariance = sandwich(rows, total([group.at_independence() for group in groups])) / n**2
-    statistic, degrees = wald(shares, covariance)
-    return statistic, degrees, np.where(testable(groups, rows), chdtrc(degrees, statistic), np.nan)
+    trusted = np.asarray(judge(groups, rows, subject)[1].all(axis=(-2, -1)))
+    return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject))

@@ -1,0 +1,188 @@
+"""Rare answers are merged, so that they do not keep the association of two features from being measured.
+
+A feature keeps its commonest answers, and all others become one answer. Which they are is decided from the margins
+alone: answers are merged, the rarest first, until there would be enough reports if the features were independent. So
+what is measured does not depend on how the features go together, and its interval holds as if it had been asked for.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.estimates.interface import Respondents, total
+from deniable.estimates.respondent_group import Group
+from deniable.inference.about_whom import Subject
+from deniable.inference.cumulants import NOTHING
+from deniable.inference.one_feature import Array
+from deniable.inference.ratios import SURELY_POSITIVE
+from deniable.inference.results import Merged
+from deniable.inference.tensors import answer_rows, contract
+from deniable.inference.trust import Bools, judged_sum
+from deniable.survey.schema import Feature
+
+# A feature is left with at least this many answers.
+FEWEST_ANSWERS = 2
+
+Places = npt.NDArray[np.int64]
+Kept = tuple[int, int]  # how many answers each of two features is left with
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Those of many pairs, at some places, whose features are left with the same numbers of answers, some being merged.
+
+    `rows` are the weights of these answers, and `orders` the places of all answers, the commonest first, of each pair.
+    """
+
+    places: Places
+    groups: Sequence[Respondents]
+    rows: list[Array]
+    orders: list[Places]
+
+
+def pooled(rows: Array, kept: int) -> Array:
+    """The weights of a feature's answers, the commonest first, with all after so many less one merged into one."""
+    return np.vstack([rows[: kept - 1], rows[kept - 1 :].sum(axis=0)])
+
+
+def _margin_shares(groups: Sequence[Respondents], rows: Sequence[Array]) -> list[Array]:
+    """The shares of the answers of each of two features; those of many pairs stand in the first axis."""
+    n = sum(group.n for group in groups)
+    found = [total([contract(group.truth, weights) for group in groups]) / n for weights in _margin_weights(rows)]
+    first = len(rows[0])
+    return [np.stack(own, axis=-1) for own in (found[:first], found[first:])]
+
+
+def _margin_weights(rows: Sequence[Array]) -> Iterator[list[Array]]:
+    """The weights of the margin of each answer, feature by feature."""
+    everybody = [np.eye(1, matrix.shape[1])[0] for matrix in rows]
+    for place, matrix in enumerate(rows):
+        for row in matrix:
+            yield [*everybody[:place], row, *everybody[place + 1 :]]
+
+
+def merged_parts(
+    groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool
+) -> Iterator[Part]:
+    """Pairs without enough reports, many of one group or one pair: a part for each way in which merging helps."""
+    if all(len(matrix) <= FEWEST_ANSWERS for matrix in rows):
+        return
+    first, many = groups[0], groups[0].truth.ndim > len(rows)
+    if many:
+        assert isinstance(first, Group)
+        first, orders = _with_commonest_first(first)
+        groups, sorted_rows = [first], list(rows)
+    else:
+        orders = [np.argsort(-shares, kind="stable")[None] for shares in _margin_shares(groups, rows)]
+        sorted_rows = [matrix[order[0]] for matrix, order in zip(rows, orders, strict=True)]
+
+    def some(places: Places) -> Sequence[Respondents]:
+        return [replace(first, truth=first.truth[..., places])] if many and isinstance(first, Group) else groups
+
+    def left(kept: Kept) -> list[Array]:
+        return [pooled(matrix, own) for matrix, own in zip(sorted_rows, kept, strict=True)]
+
+    shares = [np.atleast_2d(own) for own in _margin_shares(groups, sorted_rows)]
+    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject, mutual=mutual))
+    for places, pattern in _alike(kept):
+        if pattern != tuple(map(len, sorted_rows)):
+            yield Part(places, some(places), left(pattern), [order[places] for order in orders])
+
+
+def _with_commonest_first(group: Group) -> tuple[Group, list[Places]]:
+    """Many pairs with the columns of each choice sorted, the commonest answer first, and the places they come from.
+
+    All columns of a choice have the same noise, so one matrix of weights then merges the rarest answers of all pairs.
+    """
+    truth, places = group.truth, []
+    for axis, shares in enumerate(_margin_shares([group], [answer_rows(each.columns) for each in group.axes])):
+        if group.axes[axis].m == 1:
+            places.append(np.tile([0, 1], (len(shares), 1)))
+            continue
+        order = np.argsort(-shares, axis=1, kind="stable")
+        places.append(order)
+        whole = np.concatenate([np.zeros((len(order), 1), np.int64), 1 + order], axis=1).T
+        truth = np.take_along_axis(truth, np.expand_dims(whole, 1 - axis), axis=axis)
+    return replace(group, truth=truth), places
+
+
+def merged_answers(features: Sequence[Feature], orders: Sequence[Places], rows: Sequence[Array]) -> tuple[Merged, ...]:
+    """The answers of each feature that were merged, given the places of its answers and the weights that are left."""
+    return tuple(
+        Merged(feature.name, tuple(str(feature.answers[place]) for place in order[len(left) - 1 :]))
+        for feature, order, left in zip(features, orders, rows, strict=True)
+        if len(left) < len(order)
+    )
+
+
+def kept_answers(shares: Sequence[Array], enough: Callable[[Places, Kept], Bools]) -> Places:
+    """How many answers each feature of each pair is left with: all, if merging is not needed or does not help.
+
+    The shares are of answers, the commonest first, pairs in the first axis. `enough` says of the pairs at some places
+    whether so many answers can be kept. The rarest answer of a pair is merged first, and no more than are needed: the
+    number of steps is found by bisection.
+    """
+    steps = [np.tile([each.shape[1] for each in shares], (len(shares[0]), 1))]
+    while (steps[-1] > FEWEST_ANSWERS).any():
+        kept = steps[-1].copy()
+        rarest = np.stack([_rarest(own, kept[:, k]) for k, own in enumerate(shares)], axis=-1)
+        some = np.flatnonzero(np.isfinite(rarest).any(axis=1))
+        kept[some, rarest[some].argmin(axis=1)] -= 1
+        steps.append(kept)
+    path, every = np.array(steps), np.arange(len(shares[0]))
+
+    def asked(step: Places) -> Bools:
+        done = np.zeros(len(every), np.bool_)
+        for places, pattern in _alike(path[step, every]):
+            done[places] = enough(places, pattern)
+        return done
+
+    last = len(steps) - 1
+    low = np.where(asked(0 * every), last, 0)  # too many answers, unless nothing is to be done
+    high = np.where(asked(0 * every + last), last, low)
+    if not (high > low).any():
+        return np.asarray(path[0])
+    first, hopeless = low == last, high == low
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        done = asked(middle)
+        low, high = np.where(done, low, middle), np.where(done, middle, high)
+    return np.asarray(path[np.where(first | hopeless, 0, high), every])
+
+
+def _alike(kept: Places) -> Iterator[tuple[Places, Kept]]:
+    """The places of the pairs that are left with the same numbers of answers, and these numbers."""
+    for pattern in np.unique(kept, axis=0):
+        yield np.flatnonzero((kept == pattern).all(axis=1)), (int(pattern[0]), int(pattern[1]))
+
+
+def _rarest(shares: Array, kept: Places) -> Array:
+    """The share of the rarest answer that is left, the merged one included; infinite if no more can be merged."""
+    at = np.arange(len(shares))
+    merged = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1][at, kept - 1]
+    return np.where(kept > FEWEST_ANSWERS, np.minimum(merged, shares[at, kept - 2]), np.inf)
+
+
+def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool) -> Bools:
+    """Whether there would be enough reports for an association, were the features independent with these margins.
+
+    That is so if all cells are trusted and all margins surely above zero, or for mutual information all cells.
+    Estimates that do not say what they would be then are taken as they are.
+    """
+    each = [group.judged(rows, subject) for group in groups]
+    if any(one.references is None for one in each):
+        return np.ones(each[0].fixed.shape[:-2], np.bool_)
+    independent = [one.references[0] for one in each if one.references]
+    with_margins = [replace(one, own=own) for one, own in zip(each, independent, strict=True)]
+    enough = judged_sum(with_margins, rows, subject)[1].all(axis=(-2, -1))
+    if mutual:
+        cells = sum(independent, start=NOTHING)
+        surely = cells.mean > SURELY_POSITIVE * np.sqrt(np.maximum(cells.variance, 0))
+        return np.asarray(enough & surely.all(axis=(-2, -1)))
+    for weights in _margin_weights(rows):
+        margin = total([contract(group.truth, weights) for group in groups])
+        variance = total([group.covariance(weights, weights, subject) for group in groups])
+        enough = enough & (margin > SURELY_POSITIVE * np.sqrt(np.maximum(variance, 0)))
+    return np.asarray(enough)

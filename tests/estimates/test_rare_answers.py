@@ -1,0 +1,78 @@
+"""Rare answers are merged by their margins alone, no more than are needed, and the merged association holds."""
+
+from math import isnan, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.estimates.pairs.rare_answers import kept_answers, pooled
+
+
+def test_the_rarest_answers_are_merged_first_and_no_more_than_are_needed() -> None:
+    shares = [np.array([[0.5, 0.3, 0.15, 0.05]] * 3), np.array([[0.6, 0.38, 0.02]] * 3)]
+    wanted = np.array([4 * 3, 3 * 2, 1])  # the most cells that each pair can have
+
+    def enough(places: Any, kept: tuple[int, int]) -> Any:
+        return kept[0] * kept[1] <= wanted[places]
+
+    # 4 x 3, then without 0.02: 4 x 2, then without 0.05: 3 x 2; the last pair can never be told
+    assert kept_answers(shares, enough).tolist() == [[4, 3], [3, 2], [4, 3]]
+    np.testing.assert_array_equal(pooled(np.eye(4), 3), [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]])
+
+
+def rare(extra: float) -> tuple[Any, dn.Plan, Any]:
+    """A survey whose rarest answer keeps Cramer's V from being told; `extra` goes with the two common answers."""
+    schema = dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", ["k", "l", "m", "n"])])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.GRR(epsilon=2.0)))
+    shares = np.outer([0.55, 0.44, 0.01], [0.004, 0.5, 0.3, 0.196])
+    shares[:2, 1:3] += extra * np.array([[1, -1], [-1, 1]])
+    return dn.simulate.truth(schema, shares), plan, shares
+
+
+@pytest.mark.slow
+def test_a_rare_answer_does_not_veto_and_the_merged_association_holds() -> None:
+    truth, plan, shares = rare(0.02)
+    merged = np.array([[shares[0, 1], shares[0, 2], shares[0, [0, 3]].sum()],
+                       [shares[1:, 1].sum(), shares[1:, 2].sum(), shares[1:, [0, 3]].sum()]])  # fmt: skip
+    even = np.outer(merged.sum(axis=1), merged.sum(axis=0))
+    wanted = sqrt(((merged - even) ** 2 / even).sum())
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(15):
+        counts = dn.simulate.counts(truth, plan, rng, n=20_000)
+        est = dn.estimate(counts, ["a", "b"]).about("population")
+        found, test = est.association("a", "b").cramers_v, est.independence("a", "b")
+        assert [(one.feature, one.answers) for one in found.merged] == [("a", ("y", "z")), ("b", ("n", "k"))]
+        assert (test.merged, test.degrees) == (found.merged, 2)
+        low, high = found.confidence_interval()
+        held += low <= wanted <= high
+        assert (low > 0) == (test.p_value < 0.05)
+        (row,) = dn.associations(counts).to_pylist()
+        assert row["merged"] == "a: y or z; b: n or k"
+        assert (row["low"], row["high"]) == pytest.approx((low, high))
+    assert held >= 11  # 14 expected, less four standard errors
+
+
+def test_which_answers_are_merged_does_not_depend_on_the_association() -> None:
+    ways = set()
+    for extra in (0.0, 0.05, 0.1):
+        truth, plan, _ = rare(extra)
+        counts = dn.simulate.counts(truth, plan, np.random.default_rng(1), n=200_000)
+        found = dn.estimate(counts, ["a", "b"]).about("population")
+        ways.add(found.association("a", "b").cramers_v.merged)
+    assert len(ways) == 1
+
+
+def test_nothing_is_merged_where_it_is_not_needed_or_does_not_help() -> None:
+    truth, plan, _ = rare(0.0)
+    many = dn.simulate.counts(truth, plan, np.random.default_rng(1), n=50_000_000)
+    assert dn.estimate(many, ["a", "b"]).association("a", "b").cramers_v.merged == ()
+    few = dn.simulate.counts(truth, plan, np.random.default_rng(1), n=60)
+    found = dn.estimate(few, ["a", "b"])
+    assert not found.association("a", "b").cramers_v.enough
+    assert found.independence("a", "b").merged == ()
+    (row,) = dn.associations(few).to_pylist()
+    assert isnan(row["low"])
+    assert row["merged"] == ""
