@@ -50,9 +50,9 @@ def by_grr(epsilon: float) -> dn.Plan:
     ("plan", "n", "surveys"),
     [
         (by_grr(6.0), 250, 5),
-        (by_grr(3.0), 1_200, 5),
+        (by_grr(3.0), 600, 5),
         (by_grr(12.0), 60, 5),
-        pytest.param(dn.Plan(SCHEMA, epsilon=3.0), 1_200, 15, marks=pytest.mark.slow),  # sets, for d
+        pytest.param(dn.Plan(SCHEMA, epsilon=3.0), 600, 15, marks=pytest.mark.slow),  # sets, for d
     ],
 )
 def test_with_about_so_many_reports_a_pair_is_answered(plan: dn.Plan, n: int, surveys: int) -> None:

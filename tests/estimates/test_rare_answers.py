@@ -76,3 +76,20 @@ def test_nothing_is_merged_where_it_is_not_needed_or_does_not_help() -> None:
     (row,) = dn.associations(few).to_pylist()
     assert isnan(row["low"])
     assert row["merged"] == ""
+
+
+def test_pairs_of_designs_are_merged_as_alone() -> None:
+    """One feature inside a block and one beside it; and a pair whose features are both asked alone beside a block."""
+    features = [dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", ["k", "l", "m", "n"]), dn.Flag("c"), dn.Flag("d")]
+    plan = dn.Plan(dn.Schema(features), epsilon=8.0, together=[["c", "d"]])
+    shares = np.multiply.outer(np.outer([0.55, 0.44, 0.01], [0.004, 0.5, 0.3, 0.196]), np.full((2, 2), 0.25))
+    counts = dn.simulate.counts(dn.simulate.truth(plan.schema, shares), plan, np.random.default_rng(1), n=3_000)
+    for row in dn.associations(counts).to_pylist():
+        pair = row["first"], row["second"]
+        if pair == ("c", "d"):
+            continue
+        est = dn.estimate(counts, pair).about("population")
+        found = est.association(*pair).cramers_v
+        assert row["merged"] == "; ".join(map(str, found.merged))
+        assert (row["merged"] != "") == bool({"a", "b"} & set(pair))
+        assert (row["low"], row["high"]) == pytest.approx(found.confidence_interval())

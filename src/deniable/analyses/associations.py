@@ -177,7 +177,11 @@ def _merged(group: AnyGroup, enough: Bools) -> Iterator[tuple[npt.NDArray[np.int
     """Those of a batch of pairs without enough reports whose rare answers can be merged, and their places in it."""
     lacking = np.flatnonzero(~enough)
     if len(lacking):
-        some = replace(group, truth=group.truth[..., lacking]) if isinstance(group, Group) else group
+        some = (
+            replace(group, truth=group.truth[..., lacking])
+            if isinstance(group, Group) and group.truth.ndim > 2
+            else group
+        )
         for part in merged_parts([some], _answers(group), Subject.POPULATION, mutual=False):
             yield lacking[part.places], part
 
