@@ -50,6 +50,31 @@ def test_public_surveys_promise_nothing_and_spend_nothing_of_what_is_protected()
     assert dn.budget([plan, 1.0], waves=2).epsilon == 2
 
 
+def test_public_columns_are_said_loudly() -> None:
+    """No epsilon is about what is sent as it is, and none is said of a survey in which everything is."""
+    every = str(dn.budget(dn.Plan(SCHEMA, {"smoker": dn.Public(), "age": dn.Public()})))
+    assert "NOT PROTECTED, sent as they are each time, and in no epsilon: smoker, age." in " ".join(every.split())
+    assert "odds" not in every
+    assert "0.0000" not in every
+    some = dn.Plan(SCHEMA, {"age": dn.Public()}, epsilon=1.0)
+    text = " ".join(str(dn.budget([PLAN, some], waves=2)).split())
+    assert f"in no epsilon: age in survey 2 ({some.fingerprint[:8]})." in text
+    assert "nobody's odds of any protected answers change" in text
+    assert "NOT PROTECTED" not in str(dn.budget([PLAN, 1.0]))
+
+
+def test_epsilons_that_protect_nothing() -> None:
+    """They are counted up to where numbers still mean anything, in no time, and refused beyond."""
+    large = dn.budget([800], waves=12)
+    assert large.epsilon == 9_600
+    assert large.spent[0].known == 1
+    assert "e^9,600.0000 times" in " ".join(str(large).split())
+    head, _ = str(large).split("\n", 1)
+    assert len(set(head.split("  "))) == len(head.split("  "))  # no two columns are called the same
+    with pytest.raises(dn.PlanError, match="epsilon 1e\\+09 protects nothing; a budget counts epsilons up to 1,000"):
+        dn.budget([1e9])
+
+
 # -- how surely an answer is known -------------------------------------------------------------------------------------
 
 
@@ -119,6 +144,8 @@ def test_long_panels_are_counted_in_no_time() -> None:
         ([], 1, "found none"),
         ("1.0", 1, "a budget is of plans or epsilons"),
         (["plan"], 1, "a budget is of plans or epsilons"),
+        ([SCHEMA], 1, "a budget is of plans or epsilons, .*; found an object of type Schema"),
+        ([True], 1, "a budget is of plans or epsilons, .*; found True"),
         ([-1], 1, "epsilon must be a positive number"),
         ([1.0], 0, "waves is how many times"),
         ([1.0], True, "waves is how many times"),

@@ -16,6 +16,7 @@ from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, comb, inf, nextafter, prod
+from numbers import Real
 from typing import Any
 
 from deniable.errors import PlanError, abbreviated
@@ -26,11 +27,15 @@ from deniable.survey.protocols.grid import positive
 from deniable.text.tables import aligned
 
 # HEAD names the columns of the table that is printed.
-HEAD = ("answered", "epsilon each time", "times", "epsilon in all", "if kept", "yes/no known", "if kept")
+HEAD = ("answered", "epsilon each time", "times", "epsilon in all", "if kept", "yes/no known", "known if kept")
 # MOST_WAVES is how many waves are counted at most: a wave every day for ten years.
 MOST_WAVES = 3_660
+# MOST_EPSILON is the largest epsilon of a whole report that is counted: far beyond it nothing is protected.
+MOST_EPSILON = 1_000
 # DIGITS is how many digits of e^epsilon there are, rounded up, where epsilon is a number and not a plan.
 DIGITS = 50
+# CERTAIN is the e^epsilon from which on one report tells a yes/no answer as surely as a float can say.
+CERTAIN = 10**20
 # ODDS is up to where odds are written out; beyond it they are shown as a power of e.
 ODDS = 10**6
 
@@ -43,6 +48,8 @@ class Spent:
     each: Promise  # of one whole report
     waves: int
     exact: Fraction  # epsilon of one whole report: as it was given, or that of a plan rounded up
+    public: tuple[str, ...] = ()  # the columns that are sent as they are, which no epsilon is about
+    protects: bool = True  # whether anything else is asked
 
     @property
     def epsilon(self) -> float:
@@ -97,20 +104,15 @@ class Budget:
         return _rounded_up(sum((one.exact for one in self.spent), Fraction(0)))
 
     def __str__(self) -> str:
-        rows = [
-            (
-                one.label,
-                _in_words(one.epsilon),
-                f"{one.waves:,}",
-                _in_words(_rounded_up(one.waves * one.exact)),
-                _in_words(one.epsilon),
-                _percent(one.known),
-                _percent(one.known_if_kept),
-            )
-            for one in self.spent
-        ]
-        table = aligned(HEAD, rows, numbers=range(1, len(HEAD)), rule=True, colour=False)
-        return "\n".join([*table, "", *_filled(self._fresh()), *_filled(self._kept()), *_filled(KNOWN)])
+        table = aligned(HEAD, list(map(_row, self.spent)), numbers=range(1, len(HEAD)), rule=True, colour=False)
+        lines = [*table, ""]
+        if any(one.protects for one in self.spent):
+            lines += [*_filled(self._fresh()), *_filled(self._kept()), *_filled(KNOWN)]
+        several = len(self.spent) > 1
+        shown = [", ".join(one.public) + (f" in {one.label}" if several else "") for one in self.spent if one.public]
+        if shown:
+            lines += _filled(f"NOT PROTECTED, sent as they are each time, and in no epsilon: {'; '.join(shown)}.")
+        return "\n".join(lines)
 
     def _fresh(self) -> str:
         waves = f" in {self.waves:,} waves" if self.waves > 1 else ""
@@ -125,6 +127,21 @@ class Budget:
             f"{_in_words(self.kept_epsilon)} however many waves there are: "
             f"{_in_odds(self.kept_promise, self.kept_epsilon)}. That holds while the true answers stay as they are."
         )
+
+
+def _row(one: Spent) -> tuple[str, ...]:
+    """The line of one survey in the table that is printed."""
+    if not one.protects:
+        return one.label, "NOT PROTECTED", f"{one.waves:,}", "", "", "", ""
+    return (
+        one.label,
+        _in_words(one.epsilon),
+        f"{one.waves:,}",
+        _in_words(_rounded_up(one.waves * one.exact)),
+        _in_words(one.epsilon),
+        _percent(one.known),
+        _percent(one.known_if_kept),
+    )
 
 
 # KNOWN says what the last columns of the table are.
@@ -153,9 +170,9 @@ def budget(of: Any, *, waves: int = 1) -> Budget:
     Examples
     --------
     >>> print(dn.budget([1.0], waves=7))
-    answered  epsilon each time  times  epsilon in all  if kept  yes/no known  if kept
-    --------  -----------------  -----  --------------  -------  ------------  -------
-    a survey             1.0000      7          7.0000   1.0000        91.1 %   73.2 %
+    answered  epsilon each time  times  epsilon in all  if kept  yes/no known  known if kept
+    --------  -----------------  -----  --------------  -------  ------------  -------------
+    a survey             1.0000      7          7.0000   1.0000        91.1 %         73.2 %
     ...
     """
     if isinstance(waves, bool) or not isinstance(waves, int) or not 1 <= waves <= MOST_WAVES:
@@ -171,10 +188,13 @@ def _spent(item: Any, number: int | None, waves: int) -> Spent:
     """What one survey costs, given as a plan or as an epsilon."""
     which = "a survey" if number is None else f"survey {number}"
     if isinstance(item, Plan):
-        return Spent(f"{which} ({item.fingerprint[:8]})", of_report(item), waves, Fraction(item.epsilon))
-    if isinstance(item, str):
+        label, protects = f"{which} ({item.fingerprint[:8]})", len(item.public) < len(item.schema)
+        return Spent(label, of_report(item), waves, Fraction(item.epsilon), item.public, protects)
+    if isinstance(item, bool) or not isinstance(item, Real):
         raise PlanError(f"a budget is of plans or epsilons, [plan, 0.5]; found {abbreviated(item)}")
-    return Spent(which, Promise(power_of_e(positive(item))), waves, positive(item))
+    if (epsilon := positive(item)) > MOST_EPSILON:
+        raise PlanError(f"epsilon {float(item):g} protects nothing; a budget counts epsilons up to {MOST_EPSILON:,}")
+    return Spent(which, Promise(power_of_e(epsilon)), waves, epsilon)
 
 
 def power_of_e(epsilon: Fraction) -> Fraction:
@@ -190,6 +210,8 @@ def guessed_right(ratio: Fraction, reports: int) -> float:
     With an even number it is the same as with one less: the last report decides nothing alone.
     """
     odd = reports - (reports % 2 == 0)
+    if ratio > CERTAIN:
+        return 1.0
     with localcontext(Context(prec=DIGITS)):
         p = Decimal(ratio.numerator) / Decimal(ratio.numerator + ratio.denominator)
         return float(sum(comb(odd, k) * p**k * (1 - p) ** (odd - k) for k in range(odd // 2 + 1, odd + 1)))
@@ -211,7 +233,7 @@ def _in_odds(promise: Promise, epsilon: float) -> str:
     changed = f"{ceil(promise.ratio * 10) / 10:,.1f}" if promise.ratio < ODDS else f"e^{_in_words(epsilon)}"
     little = ", which protects little" if promise.little else ""
     return (
-        f"nobody's odds of any answers change by more than {changed} times, and a belief of 1 in 10 gets "
+        f"nobody's odds of any protected answers change by more than {changed} times, and a belief of 1 in 10 gets "
         f"{promise.up_to(BELIEF)}{little}"
     )
 
