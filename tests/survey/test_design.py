@@ -8,7 +8,8 @@ import pytest
 
 import deniable as dn
 from deniable.errors import DeniableError
-from deniable.survey.planning.blocks_in_use import LOSS
+from deniable.survey.half_widths import HalfWidths
+from deniable.survey.planning.blocks_in_use import LOSS, best_design
 from tests.support.designs import flags
 from tests.support.planning import EIGHT, EIGHT_WANTED, MULTI
 from tests.support.situations import values
@@ -94,15 +95,39 @@ def test_tables_are_wanted_once_and_in_the_order_of_the_schema() -> None:
 
 
 def test_multi_select_questions_are_wanted_by_name() -> None:
-    """Alone, each of its flags is wanted by itself; with another, all of them together."""
+    """It stands for a table with each of its flags; all of them together are wanted by naming them."""
     plan = dn.design(MULTI, epsilon=2.0, want=["drinks", ("smoker", "drinks"), ("drinks: tea", "age"), "region"])
     assert plan.want == (
         ("drinks: tea",),
         ("drinks: beer",),
-        ("smoker", "drinks: tea", "drinks: beer"),
+        ("smoker", "drinks: tea"),
+        ("smoker", "drinks: beer"),
         ("drinks: tea", "age"),
         ("region",),
     )
+    joint = ("smoker", "drinks: tea", "drinks: beer")
+    assert dn.design(MULTI, epsilon=2.0, want=[joint, "age", "region"]).want[0] == joint  # type: ignore[index]
+    weighted = dn.design(
+        MULTI, epsilon=2.0, want=[("smoker", "drinks"), "age", "region"], weights={("drinks", "smoker"): 3}
+    )
+    assert weighted.aim.manner.weights == ((("smoker", "drinks: tea"), 3), (("smoker", "drinks: beer"), 3))  # type: ignore[union-attr]
+
+
+def test_one_question_needs_no_word_of_what_is_wanted() -> None:
+    plan = dn.design(dn.Schema([dn.Choice("a", values(4))]), epsilon=1.0)
+    assert plan.want == (("a",),)
+
+
+def test_large_tables_are_no_matter_where_nobody_wants_them() -> None:
+    """Of those that are wanted, the first that is too large is named with what can be done."""
+    large = dn.Schema([dn.Choice("town", values(100)), dn.Choice("job", values(60)), dn.Flag("smoker")])
+    for want in (None, [("town", "job"), "smoker"]):
+        with pytest.raises(dn.PlanError, match=r"'town x job' has 6,000 combinations .* at most 4,096 .* join answers"):
+            dn.design(large, epsilon=1.0, want=want)
+    with pytest.raises(dn.PlanError, match="'town' with all that must be asked together with it has 6,000"):
+        dn.design(large, epsilon=1.0, order=1, together=[["town", "job"]])
+    assert dn.design(large, epsilon=1.0, want=[("town", "smoker"), "job"]).want
+    assert dn.design(large, epsilon=1.0, public=["job"]).want
 
 
 def test_a_design_is_better_than_asking_everybody_everything() -> None:
@@ -219,6 +244,9 @@ def test_least_n_gives_the_half_width(options: Any) -> None:
     assert plan.n is not None
     assert max(half_widths(plan).values()) == pytest.approx(0.02, rel=1e-3)
     assert plan.n == pytest.approx(max(plan.needed(*names, half_width=0.02) for names in plan.want or ()), rel=1e-3)
+    widths = HalfWidths(plan)  # with the shares as they are, integers over 65 536
+    assert max(widths(names, plan.n) for names in plan.want or ()) <= 0.02
+    assert max(widths(names, plan.n - 1) for names in plan.want or ()) > 0.02
     assert max(half_widths(plan, n=plan.n // 2).values()) > 0.025  # the control
 
 
@@ -240,6 +268,31 @@ def test_least_epsilon_gives_the_half_width(n: int, width: float, options: Any) 
     assert float(digits) == float(plan.asked)  # three of them
     less = dn.design(MULTI, n=n, epsilon=float(plan.asked) * 0.985, **options)
     assert max(half_widths(less).values()) > width
+
+
+def test_without_a_goal_a_half_width_is_for_the_worst_table() -> None:
+    """Else the number of people, or epsilon, would not be the least."""
+    people = [dn.design(EIGHT, epsilon=2.0, want=EIGHT_WANTED, half_width=0.02, goal=goal).n for goal in (None, "mean")]
+    assert people[0] < 0.97 * people[1]  # type: ignore[operator]
+    wide = {"want": EIGHT_WANTED, "n": 50_000, "half_width": 0.02}
+    assert dn.design(EIGHT, **wide) == dn.design(EIGHT, **wide, goal="worst")
+    assert dn.design(EIGHT, epsilon=2.0, want=EIGHT_WANTED) == dn.design(
+        EIGHT, epsilon=2.0, want=EIGHT_WANTED, goal="mean"
+    )
+
+
+def test_the_least_epsilon_takes_few_designs(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[float] = []
+
+    def counted(wanted: Any, epsilon: Any, **options: Any) -> Any:
+        made.append(float(epsilon))
+        return best_design(wanted, epsilon, **options)
+
+    monkeypatch.setattr("deniable.survey.design.best_design", counted)
+    for n in (3_000, 300_000, 30_000_000):
+        made.clear()
+        dn.design(EIGHT, want=EIGHT_WANTED, n=n, half_width=0.02)
+        assert len(made) <= 8  # halving took fifteen
 
 
 def test_half_widths_fall_with_the_root_of_n() -> None:
@@ -275,7 +328,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "want numbers": ({"want": [("a", 5)]}, "a wanted table is a name or several"),
     "want twice": ({"want": [("a", "a")]}, "has each question once"),
     "want unknown": ({"want": ["x"]}, "no feature 'x'"),
-    "unused questions": ({"want": [("a", "b"), "c"]}, "no wanted table has 'd', 'e'; add it to want"),
+    "unused questions": ({"want": [("a", "b"), "c"]}, r"no wanted table has 'd', 'e'; add them to want,.*\(spare\)"),
+    "an unused question": ({"want": [("a", "b"), "c", "d"]}, "no wanted table has 'e'; add it to want"),
+    "want a pair": ({"want": ("a", "b")}, r"\[\('a', 'b'\)\] for one table of all these, \['a', 'b'\] for each"),
+    "want and order": ({"want": ["a"], "order": 2}, "order wants every table of so many questions; leave it out"),
+    "weight beyond": ({"weights": {("a", "b"): 1e300}}, "must be between 1e-6 and 1e6; found 1e\\+300"),
+    "public twice": ({"public": ["a", "a"]}, "public names each column once; found 'a' twice"),
     "n zero": ({"n": 0}, "n is how many respondents are expected, a whole number above 0; found 0"),
     "n a fraction": ({"n": 2.5}, "found 2.5"),
     "n true": ({"n": True}, "found True"),
@@ -293,7 +351,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "most zero": ({"most": 0}, "most is how many questions one person is asked, a whole number; found 0"),
     "most true": ({"most": True}, "found True"),
     "most a fraction": ({"most": 2.0}, "found 2.0"),
-    "most too few": ({"most": 1}, "'a x b' is wanted, but may not be asked together by most= or apart="),
+    "most too few": (
+        {"most": 1},
+        "'a x b' is wanted, but may not be asked together: that are 2 questions, and most is 1",
+    ),
     "apart a name": ({"apart": "a"}, "apart is a list of lists of names, .*; found \"?'a'"),
     "apart a number": ({"apart": 5}, "apart is a list of lists of names"),
     "apart names": ({"apart": ["a"]}, "a block is a list of one or more names"),

@@ -1,8 +1,11 @@
 """Plans without some of their questions, and at another epsilon."""
 
+from typing import Any
+
 import pytest
 
 import deniable as dn
+from deniable.survey.aim import Aim
 from deniable.survey.without import want_without, with_epsilon
 
 SCHEMA = dn.Schema(
@@ -14,6 +17,9 @@ SCHEMA = dn.Schema(
         dn.Flags("sports", ["chess", "judo"]),
     ]
 )
+
+WANT: list[Any] = [("smoker", "drinker"), "region", "sports", "age"]
+WANT_LEFT = WANT[:3]
 
 
 def test_an_even_split_is_split_again() -> None:
@@ -101,8 +107,61 @@ def test_nothing_left_is_refused() -> None:
         plan.without("age", goal="worst")
     with pytest.raises(dn.SchemaError, match="'nobody'"):
         plan.without("nobody")
-    with pytest.raises(dn.PlanError, match="one or more names"):
-        plan.without()
+    for names in ((), (5,), ([],)):
+        with pytest.raises(dn.PlanError, match='without takes the names of questions, "age", "region"; found'):
+            plan.without(*names)  # type: ignore[arg-type]
+    with pytest.raises(dn.PlanError, match="and goal, weights, most, .* of a design; found 'gaol'"):
+        dn.design(SCHEMA, epsilon=1.0).without("age", gaol="worst")
+
+
+def test_a_list_of_questions_is_taken_too() -> None:
+    plan = dn.Plan(SCHEMA, epsilon=2.0)
+    assert plan.without(["age", "sports"]) == plan.without("age", "sports")  # type: ignore[arg-type]
+    assert plan.without("age", "age") == plan.without("age")
+
+
+# -- the manner of a design -------------------------------------------------------------------------------------------
+
+MANNERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "goal": ({"want": WANT, "goal": "worst"}, {"want": WANT_LEFT, "goal": "worst"}),
+    "most": ({"most": 2, "epsilon": 4.0}, {"most": 2, "epsilon": 4.0}),
+    "weights": (
+        {"weights": {("smoker", "drinker"): 9, ("age", "region"): 5}},
+        {"weights": {("smoker", "drinker"): 9}},
+    ),
+    "apart": (
+        {"want": WANT, "apart": [["smoker", "region"], ["age", "region"]], "epsilon": 4.0},
+        {"want": WANT_LEFT, "apart": [["smoker", "region"]], "epsilon": 4.0},
+    ),
+    "together": (
+        {"want": WANT, "together": [["smoker", "drinker", "age"]]},
+        {"want": WANT_LEFT, "together": [["smoker", "drinker"]]},
+    ),
+    "spare": ({"want": WANT[:1], "spare": 0.2}, {"want": WANT[:1], "spare": 0.2}),
+}
+
+
+@pytest.mark.parametrize(("options", "left"), MANNERS.values(), ids=MANNERS.keys())
+def test_a_design_is_designed_again_in_the_same_manner(options: dict[str, Any], left: dict[str, Any]) -> None:
+    """Also after it was written to a file; by defaults it would be another plan, which the last line makes sure of."""
+    epsilon = {"epsilon": 2.0}
+    plan = dn.design(SCHEMA, **(epsilon | options))
+    again = dn.design(dn.Schema(feature for feature in SCHEMA if feature.name != "age"), **(epsilon | left))
+    assert plan.without("age") == again
+    read = dn.Plan.from_json(plan.to_json())
+    assert read.aim == plan.aim
+    assert read.to_json() == plan.to_json()
+    plain = {name: value for name, value in left.items() if name in ("want", "epsilon")}
+    if "spare" not in left:  # without which this schema is refused
+        assert again != dn.design(again.schema, **(epsilon | plain))
+
+
+def test_a_plan_that_somebody_said_is_not_designed_again() -> None:
+    """Though it says what it is for, which stays with it."""
+    said = dn.Plan(SCHEMA, epsilon=2.0).for_aim(Aim((("smoker", "age"), ("drinker",)), 900))
+    assert said.without("age") == dn.Plan(SCHEMA, epsilon=2.0).without("age")
+    assert said.without("age").want == (("drinker",), ("smoker",))
+    assert said.without("age").n == 900
 
 
 def test_another_epsilon_has_the_same_arms() -> None:

@@ -1,18 +1,20 @@
 """The planner: who should be asked what, so that the wanted tables are known best at a given epsilon."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import ceil, floor, log10, prod, sqrt
+from math import ceil, floor, log, log10, prod, sqrt
 from typing import Any
 
 import numpy as np
 
-from deniable.errors import PlanError, abbreviated
-from deniable.survey.aim import Aim, Names, wanted_tables
-from deniable.survey.blocks import grouped
+from deniable.client import MAX_VALUES
+from deniable.errors import PlanError, abbreviated, listed
+from deniable.survey.aim import GOALS, Aim, Manner, Names, tables_named, wanted_tables
+from deniable.survey.blocks import TIMES, grouped
+from deniable.survey.half_widths import TWO_SIDED, HalfWidths
 from deniable.survey.plan import Plan
 from deniable.survey.planning.blocks_in_use import best_design
 from deniable.survey.planning.information import Set, Wanted
@@ -21,12 +23,18 @@ from deniable.survey.planning.shares import Shares, mixed
 from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.protocols.public import Public
 from deniable.survey.schema import Schema
+from deniable.text.progress import told
 
-GOALS = ("mean", "worst")
-# A half-width of 95 % is so many standard errors.
-TWO_SIDED = 1.959963984540054
 # Between these the least epsilon for a half-width is looked for.
 LEAST_EPSILON, MOST_EPSILON = 0.01, 20.0
+# The first design that the least epsilon is looked for with has this one.
+FIRST_EPSILON = 1.0
+# The least epsilon is found when two designs agree on it to this part.
+SAME_EPSILON = 5e-4
+# At most so many designs are made for it; three to five do.
+MOST_DESIGNS = 12
+# No wanted table matters this many times more than another, or designs for both would not mean anything.
+MOST_WEIGHT = 1e6
 
 
 def design(
@@ -34,10 +42,10 @@ def design(
     *,
     epsilon: Epsilon | None = None,
     want: Sequence[str | Sequence[str]] | None = None,
-    order: int = 2,
+    order: int | None = None,
     n: int | None = None,
     half_width: float | None = None,
-    goal: str = "mean",
+    goal: str | None = None,
     weights: Mapping[Any, float] | None = None,
     most: int | None = None,
     public: Sequence[str] = (),
@@ -54,15 +62,17 @@ def design(
     epsilon
         The privacy budget of one whole report. Without it, the least is found that gives `half_width` with n people.
     want
-        The tables that are wanted: a name, or several names, each. Without it, every table of `order` questions.
+        A list of the tables that are wanted: a name, or several names, each. The name of a multi-select question in a
+        table stands for a table with each of its flags; name several flags for one table of them all.
     order
-        How many questions each wanted table has, if `want` does not name them.
+        Instead of `want`: how many questions each wanted table has, of which every one is wanted; 2 by default.
     n
         How many respondents are expected. With epsilon and `half_width` the least number is found, in `plan.n`.
     half_width
         The half-width of 95 % intervals, as a share, root mean square over the cells of each wanted table.
     goal
-        "mean" for the least mean variance of all wanted tables, "worst" for the least largest.
+        "mean" for the least mean variance of all wanted tables, "worst" for the least largest. By default the mean,
+        and the worst where `half_width` is given, which all tables are to reach.
     weights
         How much more some tables matter than others, which have the weight 1: `{("smoker", "age"): 3}`.
     most
@@ -89,19 +99,28 @@ def design(
     >>> sorted(plan.arm_names)
     ['drinker', 'smoker x age']
     """
-    rules = partial(rules_for, most=most, apart=apart, together=together)
-    asked = _Asked.of(schema, want, order, goal, weights, public, rules, _checked_spare(spare))
     people, width = _checked_people(n), _checked_width(half_width)
+    aimed = ("mean" if width is None else "worst") if goal is None else goal
+    rules = partial(rules_for, most=most, apart=apart, together=together)
+    asked = _Asked.of(schema, want, order, aimed, weights, public, rules, _checked_spare(spare))
     if epsilon is None:
         if people is None or width is None:
             raise PlanError("design takes epsilon; or, for the least one, both n and half_width")
-        epsilon = asked.least_epsilon(people, width)
+        epsilon, found = asked.least_epsilon(people, width)
     elif people is not None and width is not None:
         raise PlanError("of epsilon, n and half_width at least one is found; leave out the one that you look for")
-    found = asked.found(epsilon)
-    if people is None and width is not None:
-        people = ceil((asked.half_width(found) / width) ** 2)
-    return asked.plan(found, epsilon, people)
+    else:
+        found = asked.found(epsilon)
+    plan = asked.plan(found, epsilon, people)
+    return plan if people is not None or width is None else _with_least_people(plan, width)
+
+
+def _with_least_people(plan: Plan, width: float) -> Plan:
+    """The plan for the least number of respondents with which all its wanted tables have this half-width."""
+    assert plan.aim is not None
+    widths = HalfWidths(plan)
+    people = max(ceil((widths(table, 1) / width) ** 2) for table in plan.aim.want)
+    return plan.for_aim(replace(plan.aim, n=people))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +133,8 @@ class _Asked:
     wanted: Wanted  # of the questions that are protected, by their places in `names`
     names: Names
     public: Names
-    worst: bool
     rules: Rules
-    spare: float
+    manner: Manner
 
     @classmethod
     def of(
@@ -134,14 +152,24 @@ class _Asked:
             _check_all_wanted(names, tables)
         places = {name: place for place, name in enumerate(names)}
         strata = {table: _Stratified.of(schema, places, table) for table in tables}
-        wanted = _wanted(schema, names, strata, _weights(schema, tables, weights), worst=goal == "worst")
-        return cls(schema, tables, strata, wanted, names, shown, goal == "worst", rules(schema, places, tables), spare)
+        by_table = _weights(schema, tables, weights)
+        wanted = _wanted(schema, names, strata, by_table, worst=goal == "worst")
+        checked: Rules = rules(schema, places, tables)
+        _check_sizes(wanted, strata, checked)
+        manner = Manner(
+            goal,
+            tuple((table, weight) for table, weight in by_table.items() if weight != 1),
+            checked.most,
+            *(tuple(tuple(names[k] for k in sorted(one)) for one in of) for of in (checked.apart, checked.together)),
+            spare,
+        )
+        return cls(schema, tables, strata, wanted, names, shown, checked, manner)
 
     def found(self, epsilon: Epsilon) -> Shares:
         """The best blocks and shares at an epsilon; a part of them for every pair, if that is spared."""
         how = partial(best_design, epsilon=positive(epsilon), allowed=self.rules.allowed, closed=self.rules.closed)
-        best = how(self.wanted, worst=self.worst)
-        return mixed(best, how(self._pairs(), worst=False), self.spare) if self.spare else best
+        best, spare = how(self.wanted, worst=self.manner.goal == "worst"), self.manner.spare
+        return mixed(best, how(self._pairs(), worst=False), spare) if spare else best
 
     def _pairs(self) -> Wanted:
         """Every pair of questions that one person may be asked; of one that may be in none, that question."""
@@ -156,30 +184,52 @@ class _Asked:
         variances = dict(zip(self.wanted.tables, found.candidates.variances(found.shares).tolist(), strict=True))
         return TWO_SIDED * sqrt(max(one.variance(variances.get(one.own, 0.0)) for one in self.strata.values()))
 
-    def least_epsilon(self, n: int, width: float) -> Fraction:
+    def least_epsilon(self, n: int, width: float) -> tuple[Fraction, Shares]:
         """The least epsilon, to three digits, at which all wanted tables have this half-width with n respondents."""
-        low, high = LEAST_EPSILON, MOST_EPSILON
-
-        def enough(epsilon: float) -> bool:
-            return self.half_width(self.found(epsilon)) <= width * sqrt(n)
-
-        if not enough(high):
+        limit = width * sqrt(n)
+        *_, (epsilon, found) = told(
+            self._narrowing(limit), lambda step: f"looking for the least epsilon; it is at most {step[0]:.3g}"
+        )
+        if not self._enough(found, epsilon, limit):
             raise PlanError(
                 f"not even epsilon {MOST_EPSILON:g} gives a half-width of {width:.4g} with {n:,} people; ask more, or "
                 "want less"
             )
-        while high / low > 1.0005:
+        digit = Fraction(10) ** (floor(log10(epsilon)) - 2)
+        rounded = ceil(Fraction(epsilon) / digit) * digit
+        return rounded, replace(found, candidates=replace(found.candidates, epsilon=rounded))
+
+    def _narrowing(self, limit: float) -> Iterator[tuple[float, Shares]]:
+        """Designs, each at the least epsilon that does for the blocks and shares of the one before; and that epsilon.
+
+        Blocks and shares that are best at one epsilon are nearly the best at another, so that few designs are made.
+        """
+        epsilon = FIRST_EPSILON
+        for _ in range(MOST_DESIGNS):
+            found = self.found(epsilon)
+            before, epsilon = epsilon, self._least_for(found, limit)
+            yield epsilon, found
+            if abs(log(epsilon / before)) < SAME_EPSILON:
+                return
+
+    def _least_for(self, found: Shares, limit: float) -> float:
+        """The least epsilon at which these blocks and shares have a half-width; the most there is, if none does."""
+        low, high = LEAST_EPSILON, MOST_EPSILON
+        while high / low > 1 + SAME_EPSILON / 10:
             middle = sqrt(low * high)
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        digit = Fraction(10) ** (floor(log10(high)) - 2)
-        return ceil(Fraction(high) / digit) * digit
+            low, high = (low, middle) if self._enough(found, middle, limit) else (middle, high)
+        return high
+
+    def _enough(self, found: Shares, epsilon: float, limit: float) -> bool:
+        """Whether these blocks and shares, with this epsilon, have a half-width for one respondent."""
+        return self.half_width(replace(found, candidates=replace(found.candidates, epsilon=epsilon))) <= limit
 
     def plan(self, found: Shares, epsilon: Epsilon, n: int | None) -> Plan:
         """The plan of these blocks and shares."""
         blocks = zip(found.candidates.blocks, found.shares.tolist(), strict=True)
         arms = {tuple(self.names[place] for place in block): share for block, share in blocks}
         protocols = {name: Public() for name in self.public}
-        return Plan(self.schema, protocols, epsilon=epsilon, arms=arms).for_aim(Aim(self.tables, n))
+        return Plan(self.schema, protocols, epsilon=epsilon, arms=arms).for_aim(Aim(self.tables, n, self.manner))
 
 
 @dataclass(frozen=True)
@@ -225,9 +275,23 @@ def _wanted(
 def _check_all_wanted(names: Names, tables: Sequence[Names]) -> None:
     """Refuse questions that nothing wants: they would cost nothing only if they are not asked."""
     if unused := [name for name in names if not any(name in table for table in tables)]:
+        them = "them" if len(unused) > 1 else "it"
         raise PlanError(
-            f"no wanted table has {', '.join(map(repr, unused[:5]))}; add it to want, or leave it out of the schema"
+            f"no wanted table has {listed(unused)}; add {them} to want, leave {them} out of the schema, or keep a "
+            "share of the people for all pairs alike (spare)"
         )
+
+
+def _check_sizes(wanted: Wanted, strata: Mapping[Names, _Stratified], rules: Rules) -> None:
+    """Refuse a wanted table with more combinations of answers than can be asked together."""
+    for table, one in strata.items():
+        if (cells := wanted.cells(rules.closed(one.own))) > MAX_VALUES:
+            joined = " with all that must be asked together with it" if rules.closed(one.own) != one.own else ""
+            raise PlanError(
+                f"{TIMES.join(table)!r}{joined} has {cells:,} combinations of answers, and at most {MAX_VALUES:,} can "
+                "be asked together; join answers, make a question public, or name the tables that you want without it "
+                "(want)"
+            )
 
 
 def _weights(schema: Schema, tables: Sequence[Names], weights: Any) -> dict[Names, float]:
@@ -236,11 +300,13 @@ def _weights(schema: Schema, tables: Sequence[Names], weights: Any) -> dict[Name
     if not isinstance(weights, Mapping | None):
         raise PlanError(f"weights are a mapping from tables to numbers; found {abbreviated(weights)}")
     for key, weight in (weights or {}).items():
-        named = wanted_tables(schema, [key], 1)
+        named = tables_named(schema, key)
         if any(table not in by_table for table in named):
             raise PlanError(f"weights are of wanted tables; found {key!r}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < float("inf"):
             raise PlanError(f"the weight of {key!r} must be a positive number; found {weight!r}")
+        if not 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise PlanError(f"the weight of {key!r} must be between 1e-6 and 1e6; found {weight!r}")
         by_table |= dict.fromkeys(named, float(weight))
     return by_table
 
@@ -249,6 +315,8 @@ def _public(schema: Schema, public: Any) -> Names:
     """The names of public columns, checked."""
     if isinstance(public, str) or not isinstance(public, Sequence):
         raise PlanError(f'public is a list of names, ["region"]; found {abbreviated(public)}')
+    if repeated := [name for name in public if list(public).count(name) > 1]:
+        raise PlanError(f"public names each column once; found {repeated[0]!r} twice")
     return grouped(schema, tuple(public)) if public else ()
 
 

@@ -1,10 +1,11 @@
 """Plans that are changed a little: without some questions, or at another epsilon with the same arms."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from deniable.errors import PlanError, listed
+from deniable.errors import PlanError, abbreviated, listed
 from deniable.survey.aim import Names
 from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import Block, grouped, stand_in
@@ -19,20 +20,33 @@ Protocols = dict[Names, Protocol]  # of each block that an arm has
 
 def plan_without(plan: Plan, names: Sequence[str], options: Mapping[str, Any]) -> Plan:
     """The plan without some of its questions, at the same epsilon: designed again if it was made for certain tables."""
-    gone = grouped(plan.schema, names)
+    gone = _gone(plan.schema, names)
     left = [feature for feature in plan.schema if feature.name not in gone]
     if all(feature.name in plan.public for feature in left):
         raise PlanError(f"without {listed(gone)} nothing would be left that is protected; leave out fewer questions")
-    schema = Schema(left)
-    if plan.aim is None:
+    schema, aim = Schema(left), plan.aim
+    want = None if aim is None else want_without(aim.want, gone)
+    if aim is None or want is None or aim.manner is None:
         if options:
-            raise PlanError(
-                f"the plan was made for no tables, and takes no options of a design; found {listed(options)}"
-            )
-        return _changed(plan, schema, lambda arm: _protocols_without(arm, gone))
+            raise PlanError(f"the plan was not designed, and takes no options of a design; found {listed(options)}")
+        changed = _changed(plan, schema, lambda arm: _protocols_without(arm, gone))
+        return changed if aim is None or not want else changed.for_aim(replace(aim, want=tuple(want)))
+    if unknown := [name for name in options if name not in aim.manner.options]:
+        known = ", ".join(aim.manner.options)
+        raise PlanError(f"without takes the names of questions, and {known} of a design; found {unknown[0]!r}")
     public = [name for name in plan.public if name not in gone]
     epsilon = plan.epsilon if plan.asked is None else plan.asked
-    return design(schema, epsilon=epsilon, want=want_without(plan.aim.want, gone), n=plan.n, public=public, **options)
+    manner = aim.manner.without(gone, want).options | options
+    return design(schema, epsilon=epsilon, want=want, n=plan.n, public=public, **manner)
+
+
+def _gone(schema: Schema, names: Sequence[Any]) -> Names:
+    """The features that are left out: names, each of a feature or of a group of flags."""
+    if len(names) == 1 and isinstance(names[0], list | tuple):
+        names = names[0]
+    if not names or not all(isinstance(name, str) for name in names):
+        raise PlanError(f'without takes the names of questions, "age", "region"; found {abbreviated(list(names))}')
+    return grouped(schema, tuple(dict.fromkeys(names)))
 
 
 def want_without(want: Sequence[Names], gone: Sequence[str]) -> list[Names]:

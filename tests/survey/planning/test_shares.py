@@ -104,8 +104,11 @@ def test_a_start_is_improved_to_the_same_end() -> None:
     of = CASES["mixed levels"]
     candidates = Candidates(of, every_block(of), 1.0)
     start = np.arange(1.0, 1 + len(candidates.blocks))
-    one, other = best_shares(candidates, worst=False), best_shares(candidates, worst=False, start=start / start.sum())
-    assert one.objective == pytest.approx(other.objective, rel=2 * GAP)
+    tables = np.arange(1.0, 1 + len(of.tables)) * of.weights
+    for worst, gap in ((False, 2 * GAP), (True, 2 * LEVEL)):
+        one = best_shares(candidates, worst=worst)
+        other = best_shares(candidates, worst=worst, start=(start / start.sum(), tables))
+        assert one.objective == pytest.approx(other.objective, rel=gap)
 
 
 def test_greedy_blocks_are_a_balanced_part() -> None:

@@ -15,6 +15,7 @@ from deniable.errors import PlanError
 from deniable.survey.planning.information import Array, Candidates, Set, Wanted, block_variance
 from deniable.survey.planning.shares import Shares, best_shares, greedy_blocks
 from deniable.survey.protocols.grid import Epsilon
+from deniable.text.progress import told
 
 # A block may have at most so many combinations of answers, unless it is a wanted table.
 MOST_CELLS = 256
@@ -133,7 +134,7 @@ def best_design(
         if not any(set(s) <= set(block) for block in blocks):
             raise PlanError(f"no block that may be asked holds the questions {s}")
     found = best_shares(_candidates(search, blocks), worst=worst, gap=ROUGH)
-    for _ in range(ROUNDS):
+    for _ in told(range(ROUNDS), lambda k: f"looking for blocks that are worth asking, round {k + 1}"):
         new = _round(search, found) - set(found.candidates.blocks)
         if not new:
             break
@@ -231,4 +232,4 @@ def _with(best: Shares, places: list[int], *, worst: bool) -> Shares:
     """The best shares of some of the blocks."""
     some = replace(best.candidates, blocks=tuple(best.candidates.blocks[place] for place in places))
     start = best.shares[places] / best.shares[places].sum()
-    return best_shares(some, worst=worst, start=start, gap=ROUGH)
+    return best_shares(some, worst=worst, start=(start, best.tables), gap=ROUGH)

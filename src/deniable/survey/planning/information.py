@@ -68,6 +68,11 @@ class Wanted:
         rows, columns, numbers = zip(*entries, strict=True)
         return csr_array((numbers, (rows, columns)), shape=(len(self.tables), len(self.sets)))
 
+    @cached_property
+    def by_part(self) -> Sparse:
+        """The same, sets by tables."""
+        return self.parts.T.tocsr()
+
     def cells(self, block: Iterable[int]) -> int:
         """How many combinations of answers some questions have."""
         return prod(self.levels[place] for place in block)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.errors import PlanError
+from deniable.errors import PlanError, listed
 from deniable.survey.aim import Names
 from deniable.survey.blocks import TIMES, grouped
 from deniable.survey.planning.information import Set
@@ -26,6 +26,14 @@ class Rules:
         own = frozenset(block)
         return (self.most is None or len(own) <= self.most) and all(len(group & own) < 2 for group in self.apart)
 
+    def against(self, block: Set, names: Sequence[str]) -> str:
+        """The rule by which a block may not be asked, in words; nothing if it may."""
+        if self.most is not None and len(block) > self.most:
+            return f"that are {len(block)} questions, and most is {self.most}"
+        parted = (group & frozenset(block) for group in self.apart)
+        two = next((sorted(own) for own in parted if len(own) > 1), [])
+        return f"apart has {listed(names[place] for place in two)}" if two else ""
+
     def closed(self, block: Set) -> Set:
         """A block with all questions that must be asked together with some of its own."""
         own = frozenset(block)
@@ -40,10 +48,16 @@ def rules_for(
         raise PlanError(f"most is how many questions one person is asked, a whole number; found {most!r}")
     joined = _joined(_groups(schema, places, "together", together))
     rules = Rules(most, _groups(schema, places, "apart", apart), joined)
-    said = "most= or apart=" if not together else "most=, apart= or together="
+    names = list(places)
+    for group in joined:
+        if against := rules.against(tuple(sorted(group)), names):
+            said = listed(names[place] for place in sorted(group))
+            raise PlanError(f"{said} must be asked together, but may not be: {against}; leave one of these rules out")
     for table in tables:
-        if not rules.allowed(rules.closed(tuple(places[name] for name in table if name in places))):
-            raise PlanError(f"{TIMES.join(table)!r} is wanted, but may not be asked together by {said}")
+        own = tuple(sorted(places[name] for name in table if name in places))
+        if against := rules.against(rules.closed(own), names):
+            with_it = f" (with {listed(names[k] for k in more)})" if (more := {*rules.closed(own)} - {*own}) else ""
+            raise PlanError(f"{TIMES.join(table)!r}{with_it} is wanted, but may not be asked together: {against}")
     return rules
 
 

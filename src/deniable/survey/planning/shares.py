@@ -42,13 +42,21 @@ class Shares:
         return np.asarray(self.candidates.told @ (weights / (self.shares @ self.candidates.told) ** 2))
 
 
-def best_shares(candidates: Candidates, *, worst: bool, start: Array | None = None, gap: float = GAP) -> Shares:
-    """The shares of candidate blocks that serve the wanted tables best: on average, or the worst of them."""
-    wanted, told, by_set = candidates.wanted, candidates.told, candidates.by_set
+def best_shares(
+    candidates: Candidates, *, worst: bool, start: tuple[Array, Array] | None = None, gap: float = GAP
+) -> Shares:
+    """The shares of candidate blocks that serve the wanted tables best: on average, or the worst of them.
+
+    `start` are shares to begin with, and weights of tables that they are best for.
+    """
+    wanted, told, by_set, by_part = candidates.wanted, candidates.told, candidates.by_set, candidates.wanted.by_part
     tables = wanted.weights / wanted.weights.sum()
     multipliers = np.full(len(tables), 1 / len(tables))
-    weights = tables @ wanted.parts
-    shares = np.full(len(candidates.blocks), 1 / len(candidates.blocks)) if start is None else start
+    shares = np.full(len(candidates.blocks), 1 / len(candidates.blocks))
+    if start is not None:
+        shares = start[0]
+        multipliers = start[1] / wanted.weights / (start[1] / wanted.weights).sum()
+    weights = by_part @ tables
     objective = np.inf
     for step in range(MOST_STEPS):
         information = by_set @ shares
@@ -57,7 +65,7 @@ def best_shares(candidates: Candidates, *, worst: bool, start: Array | None = No
             multipliers = multipliers * weighted**POWER
             multipliers /= multipliers.sum()
             tables = multipliers * wanted.weights
-            weights = tables @ wanted.parts
+            weights = by_part @ tables
         gains = told @ (weights / information**2)
         objective = float(weights @ (1 / information))
         level = float(weighted.max() / objective) if worst else 1.0
