@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
 
     from deniable.analyses.expectation import Expectation as Expectation
+    from deniable.analyses.expected_interval import ExpectedInterval as ExpectedInterval
     from deniable.analyses.power import Detectable as Detectable
     from deniable.survey.plan import Plan
     from deniable.survey.schema import Schema
@@ -57,6 +58,22 @@ def power(
     from deniable.analyses.power import power_of
 
     return power_of(plan, first, second, correlation, difference, n, guess)
+
+
+def interval(
+    plan: "Plan",
+    first: Any,
+    second: Any,
+    correlation: float | None,
+    difference: float | None,
+    n: int | None,
+    power: float,
+    guess: Any,
+) -> "ExpectedInterval":
+    """What `Plan.interval` does: whether there will be an interval for a correlation or a difference."""
+    from deniable.analyses.expected_interval import expected_interval
+
+    return expected_interval(plan, first, second, correlation, difference, n, power, guess)
 
 
 def detectable(plan: "Plan", first: Any, second: Any, n: int | None, power: float, guess: Any) -> "Detectable":

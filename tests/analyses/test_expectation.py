@@ -235,8 +235,11 @@ BAD_GUESSES: dict[str, tuple[Any, str]] = {
     "a number": (0.5, "a guess is shares of answers, a simulate.truth or an estimate; found 0.5"),
     "a list": ([0.5], "a guess is shares of answers"),
     "an unknown feature": ({"x": 0.5}, "no feature 'x'"),
-    "a share beyond one": ({"a": 1.5}, "the guess of 'a' needs 2 shares that sum to 1"),
-    "a share that is none": ({"a": nan}, "the guess of 'a' needs 2 shares that sum to 1"),
+    "a share beyond one": ({"a": 20}, "the guess of 'a' is its share of yes, 0 to 1, such as 0.2; found 20"),
+    "a share that is none": ({"a": nan}, "the guess of 'a' is its share of yes, .*; found nan"),
+    "nothing": ({"a": None}, "the guess of 'a' needs 2 shares that sum to 1; found None"),
+    "true": ({"a": True}, "the guess of 'a' needs 2 shares that sum to 1; found True"),
+    "some answers of a flag": ({"a": {True: 0.2}}, "the guess of 'a' needs 2 shares that sum to 1; found {True: 0.2}"),
     "words": ({"a": "half"}, "the guess of 'a' is shares of its answers; found 'half'"),
     "a list of lists": ({"b": [[0.5], [0.5, 0.2]]}, "the guess of 'b' is shares of its answers"),
     "one share of a choice": ({"b": 0.5}, "the guess of 'b' needs 3 shares that sum to 1; found 0.5"),
@@ -265,7 +268,7 @@ def test_guesses_that_are_refused(guess: Any, words: str) -> None:
 # -- refused -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [None, 0, -1, 2.5, "many", True])
+@pytest.mark.parametrize("n", [0, -1, 2.5, "many", True])
 def test_a_number_of_respondents_is_needed(n: Any) -> None:
     with pytest.raises(dn.PlanError, match="how many respondents there will be, n, is a whole number above 0; found"):
         PLAN.expect("a", n=n)
@@ -292,18 +295,32 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "half-width in percent": (lambda: PLAN.needed("a", half_width=2), "half_width is a share between 0 and 1"),
     "half-width in words": (lambda: PLAN.needed("a", half_width="2%"), "half_width is a share .* found '2%'"),
     "half-width true": (lambda: PLAN.needed("a", half_width=True), "half_width is a share .* found True"),
-    "one feature": (lambda: PLAN.needed("a", correlation=0.1), r"takes two features .* found \['a'\], 0.8"),
-    "power of one": (lambda: PLAN.needed("a", "c", correlation=0.1, power=1), "a power between 0 and 1; found .*, 1"),
-    "power in words": (lambda: PLAN.needed("a", "c", correlation=0.1, power="high"), "a power between 0 and 1"),
+    "one feature": (lambda: PLAN.needed("a", correlation=0.1), r"is of two features; found \['a'\]"),
+    "power of one": (lambda: PLAN.needed("a", "c", correlation=0.1, power=1), "power is a probability .*; found 1"),
+    "power in words": (lambda: PLAN.needed("a", "c", correlation=0.1, power="high"), "a probability .* found 'high'"),
+    "power in percent": (lambda: PLAN.needed("a", "c", correlation=0.1, power=80), "such as 0.8; found 80"),
+    "power of a blind test": (
+        lambda: PLAN.needed("a", "c", correlation=0.1, power=0.03),
+        "a test at 5 %, .*found 0.03",
+    ),
     "correlation zero": (lambda: PLAN.power("a", "c", correlation=0, n=9), "a correlation or a difference, up to 1"),
-    "correlation beyond": (lambda: PLAN.power("a", "c", correlation=1.1, n=9), r"up to 1; found \[1.1\]"),
-    "correlation in words": (lambda: PLAN.power("a", "c", correlation="big", n=9), r"up to 1; found \['big'\]"),
-    "nothing to be seen": (lambda: PLAN.power("a", "c", n=9), r"up to 1; found \[\]"),
-    "both to be seen": (lambda: PLAN.power("a", "c", correlation=0.1, difference=0.1, n=9), r"found \[0.1, 0.1\]"),
-    "power without people": (lambda: PLAN.power("a", "c", correlation=0.1), "n, is a whole number above 0; found None"),
-    "power of a truth": (
-        lambda: PLAN.power("a", "c", correlation=0.1, n=9, guess=TRUTH),
-        "power takes a guess of shares, .*: the two are taken as independent",
+    "correlation beyond": (lambda: PLAN.power("a", "c", correlation=1.1, n=9), r"up to 1; found 1.1"),
+    "correlation in words": (lambda: PLAN.power("a", "c", correlation="big", n=9), r"up to 1; found 'big'"),
+    "nothing to be seen": (lambda: PLAN.power("a", "c", n=9), r"correlation=0.1 or difference=0.05; found neither"),
+    "both to be seen": (lambda: PLAN.power("a", "c", correlation=0.1, difference=0.1, n=9), r"0.05; found both"),
+    "power without people": (lambda: PLAN.power("a", "c", correlation=0.1), "was made for no number of people; say"),
+    "costs without people": (lambda: PLAN.costs(), "was made for no number of people; say how many .* n=10_000"),
+    "more than is possible": (
+        lambda: PLAN.power("a", "c", correlation=0.9, n=9, guess={"a": 0.1, "c": 0.9}),
+        r"shares of a and c, 0.1 and 0.9, a correlation is between -1 and 0.11; found 0.9",
+    ),
+    "less than is possible": (
+        lambda: PLAN.needed("a", "c", correlation=-0.9, guess={"a": 0.1, "c": 0.1}),
+        r"a correlation is between -0.11 and 1; found -0.9",
+    ),
+    "a difference that is not possible": (
+        lambda: PLAN.needed("a", "c", difference=0.9, guess={"a": 0.05}),
+        r"a difference is between -0.1 and 0.1; found 0.9",
     ),
     "a choice without an answer": (lambda: PLAN.power("a", "b", correlation=0.1, n=9), "'b' is a choice: say which"),
     "an unknown answer": (lambda: PLAN.power("a", ("b", "v9"), correlation=0.1, n=9), "found 'v9'"),
@@ -315,7 +332,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "empty features": (lambda: PLAN.power((), "a", correlation=0.1, n=9), "a table is of one or more different"),
     "one share of everybody": (
         lambda: PLAN.power("a", "c", correlation=0.1, n=9, guess={"a": 0.0}),
-        "there is no standard error to compare with",
+        "by the guess nobody has a, so that nothing goes with it",
+    ),
+    "all of everybody": (
+        lambda: PLAN.needed("a", ("b", "v1"), correlation=0.1, guess={"b": [0, 1, 0]}),
+        "by the guess everybody has b = v1, so that nothing",
     ),
 }
 
@@ -324,6 +345,21 @@ REFUSED: dict[str, tuple[Any, str]] = {
 def test_what_is_refused(asked: Any, words: str) -> None:
     with pytest.raises(DeniableError, match=words):
         asked()
+
+
+def test_names_may_be_one_tuple() -> None:
+    assert PLAN.expect(("a", "b"), n=900).half_width == PLAN.expect("a", "b", n=900).half_width  # type: ignore[arg-type]
+    needed = PLAN.needed(["a", "b"], half_width=0.1)  # type: ignore[arg-type]
+    assert needed == PLAN.needed("a", "b", half_width=0.1)
+
+
+def test_of_a_truth_or_a_pilot_power_takes_the_shares_alone() -> None:
+    shares = {"a": SHARES[1].sum(), "c": SHARES[..., 1].sum()}
+    expected = PLAN.power("a", "c", correlation=0.1, n=3_000, guess=shares)
+    assert PLAN.power("a", "c", correlation=0.1, n=3_000, guess=TRUTH) == pytest.approx(expected, rel=1e-9)
+    pilot = dn.estimate(without_noise(WITHOUT_ARMS["one by one"], SHARES, 10**12), ["c", "b", "a"])
+    assert PLAN.power("a", "c", correlation=0.1, n=3_000, guess=pilot) == pytest.approx(expected, rel=1e-6)
+    assert PLAN.power("a", "c", correlation=0.1, n=3_000) != pytest.approx(expected, rel=1e-3)
 
 
 def test_it_says_what_it_is() -> None:

@@ -105,7 +105,7 @@ FAILURES: dict[str, tuple[str, list[str], str]] = {
     "order and want": ("", ["--epsilon", "1", "--order", "2", *OPTIONS], "--order wants every table"),
     "no order": ("", ["--epsilon", "1", "--order", "0"], "--order takes how many features .*; found 0"),
     "too wide": ("", ["--epsilon", "1", "--half-width", "200%"], "half_width is a share between 0 and 1"),
-    "unwanted": ("", ["--epsilon", "1", "--want", "smoker,age"], "no wanted table has 'drinks', 'region'"),
+    "unwanted": ("", ["--epsilon", "1", "--want", "smoker,age"], "no wanted table has 'drinks', 'region'; add them"),
     "nobody": ("", ["--epsilon", "1", "--people", "0"], "a whole number above 0; found 0"),
     "empty": ("want = []", ["--epsilon", "1"], "survey.toml: want is a list of tables"),
     "text": ('want = "smoker"', ["--epsilon", "1"], "survey.toml: want is a list of tables"),
@@ -145,7 +145,7 @@ def test_power_says_three_numbers_that_agree(capsys: pytest.CaptureFixture[str])
     guess = {"smoker": 0.2, "drinks": 0.6}
     shares = ["--guess", "smoker=20%", "--guess", "drinks=0.6"]
     out = told(capsys, "smoker", "drinks", "--correlation", "0.1", *shares)
-    first, power, people, smallest = out.splitlines()
+    first, power, people, smallest, interval = out.splitlines()
     assert first == "To see a correlation of 0.1 between smoker and drinks, by a two-sided test at 5 %:"
     stderr = plan.expect("smoker", "drinks", guess=guess).correlation("smoker", "drinks").stderr
     assert power == f"Power with 5,000 people: {norm.cdf(0.1 / stderr - 1.96) + norm.cdf(-0.1 / stderr - 1.96):.1%}."
@@ -155,7 +155,8 @@ def test_power_says_three_numbers_that_agree(capsys: pytest.CaptureFixture[str])
     assert int(said[1].replace(",", "")) == pytest.approx(needed, rel=1e-3)
     least = (norm.ppf(0.8) + norm.ppf(0.975)) * stderr
     assert smallest == f"Smallest correlation with 5,000 people and a power of 80%: {least:.2g}."
-    assert told(capsys, "smoker", "drinks", "--correlation", "0.1") != out  # or the guess was not looked at
+    assert interval == str(plan.interval("smoker", "drinks", correlation=0.1, guess=guess))
+    assert told(capsys, "smoker", "drinks", "--correlation", "10%") != out  # or the guess was not looked at
 
 
 def test_power_of_differences_other_numbers_of_people_and_answers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,12 +164,12 @@ def test_power_of_differences_other_numbers_of_people_and_answers(capsys: pytest
     assert plan.n is None
     out = told(capsys, "smoker", "drinks", "--difference", "5%", "--power", "90%")
     needed = plan.needed("smoker", "drinks", difference=0.05, power=0.9)
-    head = "To see a difference of 0.05 of smoker between those with and without drinks, by a two-sided test at 5 %:\n"
-    assert out == f"{head}People for a power of 90%: {needed:,}.\n"
-    out = told(capsys, "smoker", "drinks", "--difference", "0.05", "--people", str(needed), "--power", "90%")
+    head = "To see a difference of 5 points of smoker between those with and without drinks, by a two-sided test at"
+    assert out.startswith(f"{head} 5 %:\nPeople for a power of 90%: {needed:,}.\nAn interval for it takes about ")
+    out = told(capsys, "smoker", "drinks", "--difference", "0.05", "--people", f"{needed:,}", "--power", "90%")
     assert "Power with " in out
     assert re.search(r"people: (90\.0|89\.9)%", out)
-    assert out.endswith("a power of 90%: 0.05.\n")
+    assert "a power of 90%: 5 points.\n" in out
     out = told(capsys, "smoker", "age=old", "--people", "8000", "--guess", "age=20%,30%,50%")
     assert re.fullmatch(
         r"To see a correlation between smoker and age=old,.*\nSmallest correlation with 8,000 .*\n", out
@@ -180,9 +181,15 @@ NO_POWER: dict[str, tuple[list[str], str]] = {
     "nothing": (["smoker", "drinks"], "give what is to be seen, --correlation or --difference; or how many --people"),
     "nobody": (["smoker", "drinks", "--people", "0"], "--people takes how many .*; found 0"),
     "unknown": (["smoker", "sex", "--correlation", "0.1"], "no feature 'sex'"),
-    "a choice": (["smoker", "age", "--correlation", "0.1"], "'age' is a choice: say which answer"),
+    "a choice": (["smoker", "age", "--correlation", "0.1"], "age is a choice: say which answer, such as age=young"),
+    "sure": (["smoker", "drinks", "--correlation", "0.1", "--power", "80"], "--power takes a share .* 80%; found 80"),
+    "unsure": (["smoker", "drinks", "--correlation", "0.1", "--power", "3%"], "--power takes a share above 5%"),
+    "impossible": (
+        ["smoker", "drinks", "--correlation", "90%", "--guess", "smoker=10%", "--guess", "drinks=90%"],
+        "0.1 and 0.9, a correlation is between -1 and 0.11; found 0.9",
+    ),
     "no such answer": (["smoker", "age=dead", "--correlation", "0.1"], "dead"),
-    "apart": (["smoker", "region", "--correlation", "0.1"], "no arm asks smoker x region of the same people"),
+    "apart": (["smoker", "region=north", "--correlation", "0.1"], "no arm asks smoker x region of the same people"),
     "too much": (["smoker", "drinks", "--correlation", "2"], "a correlation or a difference, up to 1"),
     "no guess": (["smoker", "drinks", "--correlation", "0.1", "--guess", "smoker"], "--guess takes FEATURE=SHARE"),
     "guess of nothing": (["smoker", "drinks", "--correlation", "0.1", "--guess", "sex=1"], "no feature 'sex'"),
@@ -213,4 +220,4 @@ def test_names_may_hold_the_sign_between_name_and_answer(capsys: pytest.CaptureF
     dn.Plan(odd, epsilon=2.0, together=[odd.names]).save("plan.json")
     out = told(capsys, "a=b", "c=d=x=1", "--correlation", "0.1", "--guess", "a=b=10%")
     expected = dn.Plan.load("plan.json").needed("a=b", ("c=d", "x=1"), correlation=0.1, guess={"a=b": 0.1})
-    assert out.endswith(f"People for a power of 80%: {expected:,}.\n")
+    assert f"\nPeople for a power of 80%: {expected:,}.\n" in out

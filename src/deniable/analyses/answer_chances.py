@@ -5,13 +5,14 @@ the table: a normal draw around the guess, with the exact covariance of its repo
 shares. The rule itself is then asked, as it is of a survey that was made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.block_group import BlockGroup, View
@@ -19,33 +20,43 @@ from deniable.estimates.designs.least_squares import Evidence
 from deniable.estimates.designs.table_parts import block_parts
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.interface import Respondents
-from deniable.estimates.respondent_group import Group, judge
+from deniable.estimates.respondent_group import Group
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, margins
 from deniable.survey.plan import Plan
 
+if TYPE_CHECKING:
+    from deniable.analyses.expectation import Expectation
+
 # So many surveys are simulated: a probability then has a standard error of at most 2.5 points.
 SURVEYS = 400
+# If all of the first so many surveys get an answer, or none does, the others are not made: 97 % would, or 3 %.
+FIRST = 100
 # All simulations begin with this seed, so that a question has one answer.
 SEED = 20_260_730
 
-Answers = Mapping[str, str | bool]
+Enough = Callable[[Estimate], bool]  # whether an estimate answers a question
 
 
-def answer_chance(plan: Plan, expected: Estimate, seen: Evidence, answers: Answers) -> float:
-    """The share of simulated surveys with enough reports for a cell, or for all cells if no answers are given."""
+def answer_chance(expected: "Expectation", enough: Enough, most: int = SURVEYS) -> float:
+    """The share of simulated surveys, at most so many, that have enough reports for something."""
+    surveys = islice(simulated_surveys(expected, enough), most)
+    found = list(islice(surveys, FIRST))
+    if len(set(found)) > 1:
+        found += surveys
+    return sum(found) / len(found)
+
+
+def simulated_surveys(expected: "Expectation", enough: Enough) -> Iterator[bool]:
+    """Whether each of SURVEYS simulated surveys has enough reports for something; the same ones each time."""
     rng = np.random.default_rng(SEED)
+    (whole,) = expected.estimate.groups
+    assert isinstance(whole, ArmsGroup)
+    seen = whole.seen.local
     roots = [_root(kind) for kind in seen.kinds]
-    drawn = (_drawn(plan, expected, seen, roots, rng) for _ in range(SURVEYS))
-    return sum(group is not None and _enough(replace(expected, groups=(group,)), answers) for group in drawn) / SURVEYS
-
-
-def _enough(est: Estimate, answers: Answers) -> bool:
-    """Whether there are enough reports for a cell, or for all of them."""
-    if answers or len(est.features) == 1:  # one feature may have an exact distribution
-        cells = [answers] if answers else [{est.names[0]: answer} for answer in est.features[0].answers]
-        return all(est.cell(cell).enough for cell in cells)
-    return bool(judge(est.groups, all_answers(est.features), est.subject)[1].all())
+    for _ in range(SURVEYS):
+        group = _drawn(expected.plan, expected.estimate, seen, roots, rng)
+        yield group is not None and enough(replace(expected.estimate, groups=(group,)))
 
 
 def _root(kind: ArmKind) -> Array:

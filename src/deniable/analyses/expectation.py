@@ -4,7 +4,7 @@ The estimate of a survey of n respondents is supposed to find a guess of the tru
 table is what the survey's will be. Everything about the population scales as 1 / n.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -26,9 +26,10 @@ from deniable.estimates.designs.table_parts import block_parts
 from deniable.estimates.designs.whole_blocks import Family, expected_counts, families, whole_block
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.estimate import Estimate
+from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
-from deniable.inference.results import Answer, Association, JointAnswer
+from deniable.inference.results import Answer, Association, Independence, JointAnswer
 from deniable.inference.tensors import along
 from deniable.simulate import Truth
 from deniable.survey.plan import Plan
@@ -123,10 +124,18 @@ class Expectation:
 
     def association(self, first: str | None = None, second: str | None = None) -> Association:
         """Cramer's V and mutual information of two features, as they are expected; of a table of two, of these."""
+        return self.estimate.association(*self._pair("an association", first, second))
+
+    def independence(self, first: str | None = None, second: str | None = None) -> Independence:
+        """The test of whether two features are independent, as it is expected; of a table of two, of these."""
+        return self.estimate.independence(*self._pair("a test of independence", first, second))
+
+    def _pair(self, what: str, first: str | None, second: str | None) -> tuple[str, str]:
+        """Two features of the table, by name; those of a table of two need none."""
         pair = self.estimate.names if first is None and second is None else (first, second)
-        if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise PlanError(f"an association is of two features; name two of {', '.join(self.estimate.names)}")
-        return self.estimate.association(*(str(name) for name in pair))
+        if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], str):
+            raise PlanError(f"{what} is of two features; name two of {', '.join(self.estimate.names)}")
+        return pair[0], pair[1]
 
     def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
         """Linear regression of an outcome on other features, as it is expected.
@@ -157,11 +166,26 @@ class Expectation:
         -------
         float
             The share of simulated surveys of this size, with the guess as their truth, in which the rule that says "not
-            enough reports" gives an interval. The same question has the same answer each time.
+            enough reports" gives an interval. The same question has the same answer each time. It takes a second or
+            two; less if the answer is plain.
         """
-        (group,) = self.estimate.groups
-        assert isinstance(group, ArmsGroup)
-        return answer_chance(self.plan, self.estimate, group.seen.local, {**(answers or {}), **more})
+        asked = {**(answers or {}), **more}
+        return self.chance(lambda est: _answered(est, asked))
+
+    def chance(self, enough: Callable[[Estimate], bool]) -> float:
+        """The probability that a survey's estimate of this table answers a question, by simulated surveys.
+
+        Parameters
+        ----------
+        enough
+            Says whether an estimate does: `lambda est: est.correlation("smoker", "age").enough`.
+
+        Returns
+        -------
+        float
+            The share of the simulated surveys that do.
+        """
+        return answer_chance(self, enough)
 
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)
@@ -194,23 +218,44 @@ class _ExpectedMoments(Moments):
 def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess: Any = None) -> Expectation:
     """What a survey of n respondents by this plan will tell of the table of these features."""
     check_asked(plan, names)
-    people = plan.n if n is None else n
-    if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 1:
-        raise PlanError(f"how many respondents there will be, n, is a whole number above 0; found {people!r}")
+    people = checked_people(plan, n)
     features = tuple(plan.schema[name] for name in names)
-    if isinstance(guess, Mapping):
-        for name in guess:
-            plan.schema.index(name)
+    check_guess(plan, guess)
     table = guessed(features, guess)
     columns = [len(feature.columns) for feature in features]
     arms = list(zip(plan.arms, plan.shares, strict=True))
-    seen: Evidence | WholeEvidence = evidence(columns, _kinds(arms, names, int(people))).expected(table)
-    if whole := _whole_blocks(plan, names, int(people), guess):
+    seen: Evidence | WholeEvidence = evidence(columns, _kinds(arms, names, people)).expected(table)
+    if whole := _whole_blocks(plan, names, people, guess):
         apart = [(arm, share) for arm, share in arms if not whole_block(arm, names)]
-        rest = evidence(columns, _kinds(apart, names, int(people))).expected(table)
+        rest = evidence(columns, _kinds(apart, names, people)).expected(table)
         seen = WholeEvidence(seen.local, rest, tuple(whole))
-    group = ArmsGroup(int(people), seen, tuple(range(len(names))), waves=False)
+    group = ArmsGroup(people, seen, tuple(range(len(names))), waves=False)
     return Expectation(Estimate(features, (group,), "consistent", Subject.POPULATION), plan, guess)
+
+
+def _answered(est: Estimate, answers: Mapping[str, str | bool]) -> bool:
+    """Whether there are enough reports for a cell, or for all of them."""
+    if answers or len(est.features) == 1:  # one feature may have an exact distribution
+        cells = [answers] if answers else [{est.names[0]: answer} for answer in est.features[0].answers]
+        return all(est.cell(cell).enough for cell in cells)
+    return bool(judge(est.groups, all_answers(est.features), est.subject)[1].all())
+
+
+def checked_people(plan: Plan, n: Any) -> int:
+    """How many respondents there will be: n, or the number that the plan was made for."""
+    if n is None and plan.n is None:
+        raise PlanError("this plan was made for no number of people; say how many there will be: n=10_000")
+    people = plan.n if n is None else n
+    if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 1:
+        raise PlanError(f"how many respondents there will be, n, is a whole number above 0; found {people!r}")
+    return int(people)
+
+
+def check_guess(plan: Plan, guess: Any) -> None:
+    """Refuse a guess of features that the plan does not have."""
+    if isinstance(guess, Mapping):
+        for name in guess:
+            plan.schema.index(name)
 
 
 def _whole_blocks(plan: Plan, names: Sequence[str], n: int, guess: Any) -> list[Family]:
@@ -263,23 +308,25 @@ def guessed(features: Sequence[Feature], guess: Any) -> Array:
         return _margin(guess.features, np.maximum(cells, 0) / np.maximum(cells, 0).sum(), features)
     if not isinstance(guess, Mapping | None):
         raise PlanError(f"a guess is shares of answers, a simulate.truth or an estimate; found {abbreviated(guess)}")
-    margins = [_shares(feature, (guess or {}).get(feature.name)) for feature in features]
+    even = {feature.name: np.full(feature.levels, 1 / feature.levels) for feature in features}
+    margins = [_shares(feature, (even | {**(guess or {})})[feature.name]) for feature in features]
     return np.asarray(reduce(np.multiply.outer, margins), np.float64).reshape(-1)
 
 
 def _shares(feature: Feature, given: Any) -> Array:
     """The shares of one feature's answers."""
-    if given is None:
-        return np.full(feature.levels, 1 / feature.levels)
+    found = given
     if isinstance(given, Mapping):
         if unknown := [answer for answer in given if answer not in feature.answers]:
             known = abbreviated(list(feature.answers))
             raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {unknown[0]!r}")
-        given = [given.get(answer, 0.0) for answer in feature.answers]
-    elif isinstance(feature, Flag) and isinstance(given, int | float | np.number):
-        given = [1 - given, given]
+        found = [given.get(answer, 0.0) for answer in feature.answers]
+    elif isinstance(feature, Flag) and isinstance(given, int | float | np.number) and not isinstance(given, bool):
+        if not 0 <= given <= 1:
+            raise PlanError(f"the guess of {feature.name!r} is its share of yes, 0 to 1, such as 0.2; found {given!r}")
+        found = [1 - given, given]
     try:
-        shares = np.asarray(given, np.float64)
+        shares = np.asarray(found, np.float64)
     except (TypeError, ValueError):
         raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {given!r}") from None
     if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:

@@ -1,31 +1,45 @@
 """Power of a planned survey: how many respondents see an effect, with which probability, and the least effect seen.
 
-Effects are correlations, and differences of shares, of two answers that are independent with guessed shares. A test is
-two-sided at 5 %. Everything about the population scales as 1 / n, so that the inverse questions are in closed form.
+Effects are correlations, and differences of shares, of two answers with guessed shares. Standard errors are those of
+independent answers, and a test is two-sided at 5 %. Everything about the population scales as 1 / n, so that the
+inverse questions are in closed form.
+
+With p and q the shares of the two answers, an effect is a covariance c of the two: a correlation is c over the root of
+p (1 - p) q (1 - q), and a difference c over q (1 - q). No table has a covariance beyond Frechet's bounds,
+
+    max(-p q, -(1 - p) (1 - q)) <= c <= min(p (1 - q), (1 - p) q)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
-from deniable.analyses.expectation import TWO_SIDED, expectation
+from deniable.analyses.expectation import TWO_SIDED, Expectation, check_guess, checked_people, expectation, guessed
+from deniable.counts.checks import check_asked
 from deniable.errors import EstimateError, PlanError
+from deniable.estimates.answers_as_weights import two_indicators
+from deniable.inference.one_feature import Array
+from deniable.simulate import Truth, truth
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Flag
+from deniable.survey.schema import Flag, Schema
 
 # Sample sizes are found from a survey of so many respondents, whose sizes of arms need hardly be rounded.
 MANY = 1_000_000_000
+# A test at this level sees an effect that is not there so often.
+SIZE = 0.05
+# An effect is possible up to so much beyond its bounds, which are rounded like any number.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Detectable:
     """The minimal detectable effects of a survey of n respondents: what it sees with this power, by tests at 5 %.
 
-    `difference` is that of the first answer's share between those with and without the second, which must be a flag;
-    else it is None.
+    `difference` is that of the first answer's share between those with and without the second, which must be a flag.
+    Either is None where there is none: no effect that is possible with the guessed shares is large enough.
 
     Examples
     --------
@@ -39,15 +53,124 @@ class Detectable:
     second: str
     n: int
     power: float
-    correlation: float
+    correlation: float | None
     difference: float | None
 
     def __str__(self) -> str:
-        points = "" if self.difference is None else f" or a difference of {100 * self.difference:.3g} points"
-        return (
-            f"With {self.n:,} respondents, a correlation of {self.correlation:.3g}{points} is seen with a chance of "
-            f"{100 * self.power:.3g} %."
-        )
+        people = f"With {self.n:,} respondent{'s' * (self.n > 1)}, "
+        found = [] if self.correlation is None else [f"a correlation of {self.correlation:.3g}"]
+        found += [] if self.difference is None else [f"a difference of {100 * self.difference:.3g} points"]
+        chance = f"seen with a chance of {100 * self.power:.3g} %."
+        if not found:
+            return f"{people}nothing that goes between {self.first} and {self.second} is {chance}"
+        return f"{people}{' or '.join(found)} is {chance}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two answers of a planned survey, a flag's yes or a choice's answer each, with guessed shares."""
+
+    plan: Plan
+    first: Any
+    second: Any
+    names: tuple[str, str]
+    margins: tuple[Array, Array]  # the shares of all answers to each of the two
+    places: tuple[int, int]  # of the two answers among them
+
+    @classmethod
+    def of(cls, plan: Plan, first: Any, second: Any, guess: Any) -> "Pair":
+        """Check what is asked for."""
+        names = [one[0] if isinstance(one, tuple | list) and one else one for one in (first, second)]
+        check_asked(plan, names)
+        features = tuple(plan.schema[name] for name in names)
+        two_indicators(features, first, second)
+        check_guess(plan, guess)
+        margins = [guessed([feature], guess) for feature in features]
+        answers = [True if isinstance(one, str) else one[1] for one in (first, second)]
+        places = [feature.answers.index(answer) for feature, answer in zip(features, answers, strict=True)]
+        made = cls(plan, first, second, (names[0], names[1]), (margins[0], margins[1]), (places[0], places[1]))
+        for name, share in zip(made.said, made.shares, strict=True):
+            if not 0 < share < 1:
+                who = "everybody" if share else "nobody"
+                raise PlanError(f"by the guess {who} has {name}, so that nothing goes with it; guess another share")
+        return made
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """The two answers in words."""
+        one, other = (one if isinstance(one, str) else f"{one[0]} = {one[1]}" for one in (self.first, self.second))
+        return one, other
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The guessed shares of the two answers."""
+        one, other = (float(margin[place]) for margin, place in zip(self.margins, self.places, strict=True))
+        return one, other
+
+    @property
+    def between_flag(self) -> bool:
+        """Whether the second is a flag, by which a share can differ."""
+        return isinstance(self.plan.schema[self.names[1]], Flag)
+
+    def covariance(self, kind: str) -> float:
+        """The covariance of the two answers that an effect of 1 means."""
+        p, q = self.shares
+        return sqrt(p * (1 - p) * q * (1 - q)) if kind == "correlation" else q * (1 - q)
+
+    def bounds(self, kind: str) -> tuple[float, float]:
+        """The least and the largest effect that is possible with these shares."""
+        p, q = self.shares
+        unit = self.covariance(kind)
+        return max(-p * q, -(1 - p) * (1 - q)) / unit, min(p * (1 - q), (1 - p) * q) / unit
+
+    def effect(self, correlation: Any, difference: Any) -> tuple[str, float]:
+        """What is to be seen, checked: its kind, and its size with its sign."""
+        given = {"correlation": correlation, "difference": difference}
+        given = {kind: size for kind, size in given.items() if size is not None}
+        if len(given) != 1:
+            found = "neither" if not given else "both"
+            raise PlanError(f"give what is to be seen, correlation=0.1 or difference=0.05; found {found}")
+        ((kind, size),) = given.items()
+        if not _is_number(size) or not 0 < abs(size) <= 1:
+            raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {size!r}")
+        if kind == "difference" and not self.between_flag:
+            raise PlanError("a difference is between those with and without a flag; name one as the second feature")
+        low, high = self.bounds(kind)
+        if not low - ROUNDING <= size <= high + ROUNDING:
+            raise PlanError(
+                f"with the guessed shares of {self.said[0]} and {self.said[1]}, {self.shares[0]:.3g} and "
+                f"{self.shares[1]:.3g}, a {kind} is between {low:.2g} and {high:.2g}; found {float(size):g}"
+            )
+        return kind, float(size)
+
+    def expected(self, n: int | None) -> Expectation:
+        """What the survey tells of the table of the two if they are independent."""
+        guess = dict(zip(self.names, self.margins, strict=True))
+        return expectation(self.plan, self.names, n=n, guess=guess)
+
+    def result(self, of: Any, kind: str) -> Any:
+        """The effect as an estimate, or an expectation, has it: a value with its standard error and its interval."""
+        if kind == "correlation":
+            return of.correlation(self.first, self.second)
+        return of.difference(self.first, between=(self.names[1], True, False))
+
+    def stderr(self, n: int | None, kind: str) -> float:
+        """The standard error of an effect of that kind, if the two are independent."""
+        stderr = float(self.result(self.expected(n), kind).stderr)
+        if not stderr > 0 or not sqrt(stderr) < np.inf:
+            raise EstimateError("there is no standard error to compare with")
+        return stderr
+
+    def truth(self, kind: str, size: float) -> Truth:
+        """The table of the two with this effect, and the guessed shares of all answers: other answers share alike."""
+        apart = []
+        for margin, place in zip(self.margins, self.places, strict=True):
+            others = -margin / (1 - margin[place])
+            others[place] = 1
+            apart.append(others)
+        table = np.outer(*self.margins) + size * self.covariance(kind) * np.outer(*apart)
+        features = [self.plan.schema[name] for name in self.names]
+        return truth(Schema(features), np.maximum(table, 0))
 
 
 def people_needed(
@@ -66,33 +189,35 @@ def people_needed(
         if not _is_number(half_width) or not 0 < half_width < 1:
             raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {half_width!r}")
         return ceil(MANY * (expectation(plan, names, n=MANY, guess=guess).half_width / half_width) ** 2)
-    if len(names) != 2 or not _is_number(power) or not 0 < power < 1:
-        raise PlanError(f"needed takes two features and a power between 0 and 1; found {list(names)!r}, {power!r}")
-    effect = _effect(correlation, difference)
-    stderr = _stderr(plan, names[0], names[1], MANY, guess, difference=difference is not None)
-    return ceil(MANY * (_standard_errors(power) * stderr / effect) ** 2)
+    if len(names) != 2:
+        raise PlanError(f"a correlation or a difference is of two features; found {list(names)!r}")
+    times, pair = _standard_errors(power), Pair.of(plan, names[0], names[1], guess)
+    kind, size = pair.effect(correlation, difference)
+    return ceil(MANY * (times * pair.stderr(MANY, kind) / size) ** 2)
 
 
 def least_detectable(plan: Plan, first: Any, second: Any, n: int | None, power: float, guess: Any) -> Detectable:
     """The least correlation, and the least difference of shares, that a survey of n respondents sees."""
-    times = _standard_errors(power)
-    correlation = times * _stderr(plan, first, second, n, guess, difference=False)
-    difference = None
-    if isinstance(plan.schema[_names(second)[0]], Flag):
-        difference = times * _stderr(plan, first, second, n, guess, difference=True)
-    told = [one if isinstance(one, str) else f"{one[0]} = {one[1]}" for one in (first, second)]
-    people = plan.n if n is None else n
-    assert people is not None  # without it there is no standard error
-    return Detectable(told[0], told[1], people, float(power), correlation, difference)
+    times, people, pair = _standard_errors(power), checked_people(plan, n), Pair.of(plan, first, second, guess)
+    found: dict[str, float | None] = {"correlation": None, "difference": None}
+    for kind in found if pair.between_flag else ("correlation",):
+        least = times * pair.stderr(people, kind)
+        found[kind] = least if least <= max(map(abs, pair.bounds(kind))) else None
+    return Detectable(*pair.said, people, float(power), found["correlation"], found["difference"])
 
 
 def _standard_errors(power: float) -> float:
     """How many standard errors from zero an effect must be to be seen with this power."""
     from scipy.special import ndtri
 
-    if not _is_number(power) or not 0 < power < 1:
-        raise PlanError(f"power is a probability between 0 and 1, such as 0.8; found {power!r}")
-    return TWO_SIDED + float(ndtri(power))
+    return TWO_SIDED + float(ndtri(checked_power(power)))
+
+
+def checked_power(power: Any) -> float:
+    """A power that a test can have: more than its size, with which it sees what is not there."""
+    if not _is_number(power) or not SIZE < power < 1:
+        raise PlanError(f"power is a probability between 0.05, of a test at 5 %, and 1, such as 0.8; found {power!r}")
+    return float(power)
 
 
 def power_of(
@@ -107,40 +232,11 @@ def power_of(
     """The probability of seeing a correlation or a difference, by a two-sided test at 5 %."""
     from scipy.special import ndtr
 
-    effect = _effect(correlation, difference)
-    z = effect / _stderr(plan, first, second, n, guess, difference=difference is not None)
+    people, pair = checked_people(plan, n), Pair.of(plan, first, second, guess)
+    kind, size = pair.effect(correlation, difference)
+    z = abs(size) / pair.stderr(people, kind)
     return float(ndtr(z - TWO_SIDED) + ndtr(-z - TWO_SIDED))
-
-
-def _effect(correlation: float | None, difference: float | None) -> float:
-    given = [one for one in (correlation, difference) if one is not None]
-    if len(given) != 1 or not _is_number(given[0]) or not 0 < abs(given[0]) <= 1:
-        raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {given}")
-    return abs(float(given[0]))
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _names(*of: Any) -> list[Any]:
-    """The features of flags' names, or of choices' answers such as ("age", "65+")."""
-    return [one[0] if isinstance(one, tuple | list) and one else one for one in of]
-
-
-def _stderr(plan: Plan, first: Any, second: Any, n: int | None, guess: Any, *, difference: bool) -> float:
-    """The standard error of a correlation, or of a difference, of two independent indicators, with guessed shares."""
-    names = _names(first, second)
-    if not isinstance(guess, Mapping | None):
-        raise PlanError("power takes a guess of shares, {'smoker': 0.2}: the two are taken as independent")
-    found = expectation(plan, names, n=n, guess=guess)
-    if not difference:
-        stderr = found.correlation(first, second).stderr
-    else:
-        feature = plan.schema[names[1]]
-        if not isinstance(feature, Flag):
-            raise PlanError("a difference is between those with and without a flag; name one as the second feature")
-        stderr = found.difference(first, between=(names[1], True, False)).stderr
-    if not stderr > 0 or not sqrt(stderr) < np.inf:
-        raise EstimateError("there is no standard error to compare with")
-    return stderr

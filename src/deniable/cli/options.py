@@ -2,6 +2,7 @@
 
 import argparse
 import csv
+import re
 from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError
@@ -48,6 +49,14 @@ def names_of(text: str, option: str) -> list[str]:
         return next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error as error:
         raise DeniableError(f"{option} takes names with commas between them: {error}") from None
+
+
+def people_of(text: str) -> int:
+    """How many people, as an option has it: 50000, 50,000 or 50_000."""
+    try:
+        return int(re.sub(r"(?<=\d)[,_ ](?=\d{3}(?!\d))", "", text.strip()))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of people, such as 50000 or 50,000") from None
 
 
 def share_of(text: str) -> float:

@@ -2,19 +2,15 @@
 
 import argparse
 from collections.abc import Mapping
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.options import add_command, share_of
+from deniable.cli.options import add_command, people_of, share_of
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
     from deniable.survey.plan import Plan
     from deniable.survey.schema import Schema
-
-# A correlation or difference that is small enough for the number of people who would see it to be known to many digits.
-SMALL = 0.001
 
 
 def add_power(commands: "Commands") -> None:
@@ -24,14 +20,16 @@ def add_power(commands: "Commands") -> None:
     command.add_argument("first", metavar="FEATURE", help="a flag, or an answer to a choice: age=65+")
     command.add_argument("second", metavar="FEATURE", help="another one")
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--correlation", type=float, metavar="R", help="the correlation of the two to be seen")
+    what.add_argument("--correlation", type=share_of, metavar="R", help="the correlation of the two to be seen")
     what.add_argument(
         "--difference",
         type=share_of,
         metavar="SHARE",
         help="the difference to be seen: of the share of the first between those with and without the second, a flag",
     )
-    command.add_argument("--people", type=int, metavar="N", help="how many respondents (default: those of the plan)")
+    command.add_argument(
+        "--people", type=people_of, metavar="N", help="how many respondents (default: those of the plan)"
+    )
     command.add_argument(
         "--power", type=share_of, default=0.8, metavar="SHARE", help="how surely it is to be seen (default 80%%)"
     )
@@ -54,6 +52,10 @@ def _power(arguments: argparse.Namespace) -> None:
     kind = "correlation" if arguments.difference is None else "difference"
     effect = arguments.correlation if arguments.difference is None else arguments.difference
     n = plan.n if arguments.people is None else arguments.people
+    if not 0.05 < arguments.power < 1:
+        raise DeniableError(f"--power takes a share above 5% and below 100%, such as 80%; found {arguments.power:g}")
+    if n is not None and n < 1:
+        raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
     if effect is None and n is None:
         raise DeniableError("give what is to be seen, --correlation or --difference; or how many --people are asked")
     guess = _guess(plan.schema, arguments.guess)
@@ -66,7 +68,9 @@ def _power(arguments: argparse.Namespace) -> None:
         said.append(f"People for a power of {arguments.power:.0%}: {people:,}.")
     if n is not None:
         said.append(_smallest(plan, first, second, kind, n, guess, arguments.power))
-    what = "" if effect is None else f" of {effect:g}"
+    if effect is not None:
+        said.append(str(plan.interval(first, second, n=n, power=arguments.power, guess=guess, **{kind: effect})))
+    what = "" if effect is None else f" of {_in_words(kind, effect)}"
     print(f"To see a {kind}{what} {of}, by a two-sided test at 5 %:", *said, sep="\n")
 
 
@@ -78,18 +82,27 @@ def _probability(
 
 
 def _smallest(plan: "Plan", first: Any, second: Any, kind: str, n: int, guess: Mapping[str, Any], power: float) -> str:
-    """The minimal detectable effect: the number of people who see one falls with its square."""
-    if n < 1:
-        raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
-    least = SMALL * sqrt(plan.needed(first, second, power=power, guess=guess, **{kind: SMALL}) / n)
-    if least > 1:
-        return f"No {kind} can be seen with {n:,} people and a power of {power:.0%}."
-    return f"Smallest {kind} with {n:,} people and a power of {power:.0%}: {least:.2g}."
+    """The minimal detectable effect."""
+    found = plan.detectable(first, second, n=n, power=power, guess=guess)
+    least = found.correlation if kind == "correlation" else found.difference
+    with_people = f"with {n:,} {'person' if n == 1 else 'people'} and a power of {power:.0%}"
+    if least is None:
+        return f"No {kind} can be seen {with_people}."
+    return f"Smallest {kind} {with_people}: {_in_words(kind, float(f'{least:.2g}'))}."
+
+
+def _in_words(kind: str, effect: float) -> str:
+    """An effect as people say it: differences of shares in percentage points."""
+    return f"{effect:g}" if kind == "correlation" else f"{100 * effect:g} points"
 
 
 def _indicator(schema: "Schema", text: str) -> Any:
     """A flag by its name, or an answer to a choice: the name, "=", and the answer."""
+    from deniable.survey.schema import Flag
+
     if text in schema:
+        if not isinstance(feature := schema[text], Flag):
+            raise DeniableError(f"{text} is a choice: say which answer, such as {text}={feature.answers[0]}")
         return text
     name, _, answer = text.partition("=")
     while "=" in answer and name not in schema:  # a name may have the sign in it

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from deniable.late import Detectable, Expectation, Figure
+    from deniable.late import Detectable, Expectation, ExpectedInterval, Figure
     from deniable.survey.plan import Plan
 
 
@@ -41,7 +41,12 @@ def expect(plan: "Plan", *names: str, n: int | None = None, guess: Any = None) -
     """
     from deniable import late
 
-    return late.expected(plan, names, n, guess)
+    return late.expected(plan, _listed(names), n, guess)
+
+
+def _listed(names: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Names one by one, or as one list or tuple of them."""
+    return tuple(names[0]) if len(names) == 1 and isinstance(names[0], list | tuple) else names
 
 
 def needed(
@@ -62,7 +67,8 @@ def needed(
     half_width
         The half-width of 95 % intervals, as a share, root mean square over the cells.
     correlation, difference
-        Instead: what is to be seen, by a two-sided test at 5 %, with probability `power`.
+        Instead: what is to be seen, by a two-sided test at 5 %, with probability `power`. An interval for it may take
+        more people, which `interval` says.
     power
         That probability.
     guess
@@ -82,7 +88,7 @@ def needed(
     """
     from deniable import late
 
-    return late.needed(plan, names, half_width, correlation, difference, power, guess)
+    return late.needed(plan, _listed(names), half_width, correlation, difference, power, guess)
 
 
 def power(
@@ -97,6 +103,8 @@ def power(
 ) -> float:
     """The probability of seeing a correlation, or a difference of shares, by a two-sided test at 5 %.
 
+    A result with an interval may take more people than a test that sees it: `interval` says how many.
+
     Parameters
     ----------
     first, second
@@ -106,7 +114,7 @@ def power(
     n
         How many respondents; without it, the number that the plan was made for.
     guess
-        Shares of some answers, as `expect` takes them; the two are taken as independent.
+        As `expect` takes it; only the shares of each of the two count, which are taken as independent.
 
     Returns
     -------
@@ -125,6 +133,47 @@ def power(
     return late.power(plan, first, second, correlation, difference, n, guess)
 
 
+def interval(
+    plan: "Plan",
+    first: Any,
+    second: Any,
+    *,
+    correlation: float | None = None,
+    difference: float | None = None,
+    n: int | None = None,
+    power: float = 0.8,
+    guess: Any = None,
+) -> "ExpectedInterval":
+    """Whether there will be an interval for a correlation or a difference, by the rule for enough reports.
+
+    A test sees an effect with fewer people than an interval takes: below that number, results say "not enough reports".
+
+    Parameters
+    ----------
+    first, second, correlation, difference, n, guess
+        As `power` takes them; n may be unknown.
+    power
+        The probability with which an interval is to be given.
+
+    Returns
+    -------
+    ExpectedInterval
+        With `chance`, the probability of an interval with n respondents, and `people`, about how many respondents it
+        takes. Both are found by simulated surveys whose truth has the effect, in a few seconds.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")])
+    >>> plan = dn.Plan(schema, epsilon=4.0, together=[["smoker", "drinker"]])
+    >>> found = plan.interval("smoker", "drinker", correlation=0.3, n=10_000)
+    >>> found.chance, found.people < 10_000
+    (1.0, True)
+    """
+    from deniable import late
+
+    return late.interval(plan, first, second, correlation, difference, n, power, guess)
+
+
 def detectable(
     plan: "Plan", first: Any, second: Any, *, n: int | None = None, power: float = 0.8, guess: Any = None
 ) -> "Detectable":
@@ -140,12 +189,12 @@ def detectable(
     power
         The probability with which effects of that size are seen.
     guess
-        Shares of some answers, as `expect` takes them; the two are taken as independent.
+        As `expect` takes it; only the shares of each of the two count, which are taken as independent.
 
     Returns
     -------
     Detectable
-        With `correlation` and `difference`, None where there is no such difference.
+        With `correlation` and `difference`, None where nothing that is possible is large enough to be seen.
 
     Examples
     --------

@@ -316,7 +316,7 @@ class Plan:
 
     # What the plan will tell, before anybody was asked.
     expect, needed, power = expectations.expect, expectations.needed, expectations.power
-    detectable, plot = expectations.detectable, expectations.plot
+    detectable, interval, plot = expectations.detectable, expectations.interval, expectations.plot
     without, costs = expectations.without, expectations.costs
 
     def save(self, path: str | Path) -> None:

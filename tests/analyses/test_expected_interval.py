@@ -1,0 +1,131 @@
+"""Whether there will be an interval for an effect, against whole surveys; and truths that have an effect."""
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.analyses.power import Pair
+from tests.support.situations import values
+
+SCHEMA = dn.Schema([dn.Flag("a"), dn.Choice("b", values(3)), dn.Flag("c")])
+GUESS = {"a": 0.1, "b": [0.2, 0.5, 0.3], "c": 0.4}
+DESIGN = dn.design(SCHEMA, epsilon=3.0)
+SPLIT = dn.Plan(SCHEMA, epsilon=6.0)
+
+
+# -- effects -----------------------------------------------------------------------------------------------------------
+
+
+def phi(table: np.ndarray, i: int, j: int) -> float:
+    """The correlation of two indicators, from first principles."""
+    p, q = table[i].sum(), table[:, j].sum()
+    return float((table[i, j] - p * q) / np.sqrt(p * (1 - p) * q * (1 - q)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "i", "j"), [("a", "c", 1, 1), ("a", ("b", "v1"), 1, 1), (("b", "v2"), "c", 2, 1)]
+)
+def test_truths_have_the_effect_and_the_guessed_shares(first: Any, second: Any, i: int, j: int) -> None:
+    pair = Pair.of(DESIGN, first, second, GUESS)
+    low, high = pair.bounds("correlation")
+    for size in (low, 0.6 * low, 0.1, high):
+        table = pair.truth("correlation", size).shares
+        assert phi(table, i, j) == pytest.approx(size, abs=1e-9)
+        assert table.min() >= 0
+        for axis, margin in enumerate(pair.margins):
+            assert table.sum(axis=1 - axis) == pytest.approx(margin)
+    if pair.between_flag:
+        table = pair.truth("difference", 0.05).shares
+        assert table[i, 1] / table[:, 1].sum() - table[i, 0] / table[:, 0].sum() == pytest.approx(0.05)
+
+
+def test_effects_are_bounded_by_all_tables_with_these_shares() -> None:
+    """Of tables of hundredths with the margins 0.1 and 0.4, the least and the largest correlation."""
+    pair = Pair.of(DESIGN, "a", "c", GUESS)
+    both = [k / 100 for k in range(101) if k <= 10 and k <= 40 and 100 - 10 - 40 + k >= 0]
+    tables = [np.array([[0.5 + k, 0.4 - k], [0.1 - k, k]]) for k in both]
+    found = [phi(table, 1, 1) for table in tables]
+    assert pair.bounds("correlation") == pytest.approx((min(found), max(found)))
+    rates = [t[1, 1] / 0.4 - t[1, 0] / 0.6 for t in tables]
+    assert pair.bounds("difference") == pytest.approx((min(rates), max(rates)))
+
+
+def test_effects_that_are_not_possible_are_not_detectable() -> None:
+    least = DESIGN.detectable("a", "c", n=1, guess=GUESS)
+    assert (least.correlation, least.difference) == (None, None)
+    assert str(least) == "With 1 respondent, nothing that goes between a and c is seen with a chance of 80 %."
+    some = DESIGN.detectable("a", "c", n=10**5, guess=GUESS)
+    assert some.correlation is not None
+    assert 0 < some.correlation < 0.41  # the largest that is possible
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def whole_truth(pair: Pair, kind: str, size: float) -> dn.simulate.Truth:
+    """The truth of all three questions: the third one independent of the two."""
+    table = pair.truth(kind, size).shares
+    shares = np.zeros([feature.levels for feature in SCHEMA])
+    at = [SCHEMA.index(name) for name in pair.names]
+    (other,) = {0, 1, 2} - {*at}
+    for cell in product(*map(range, shares.shape)):
+        shares[cell] = table[cell[at[0]], cell[at[1]]] / SCHEMA.features[other].levels
+    return dn.simulate.truth(SCHEMA, shares)
+
+
+CASES: dict[str, tuple[dn.Plan, Any, Any, dict[str, float], int]] = {
+    "correlation of a design": (DESIGN, "a", "c", {"correlation": 0.3}, 900),
+    "difference without arms": (SPLIT, "a", "c", {"difference": 0.1}, 300),
+    "negative, of a choice": (SPLIT, "c", ("b", "v0"), {"correlation": -0.2}, 350),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::deniable.errors.ArmSizeWarning")
+@pytest.mark.parametrize(("plan", "first", "second", "effect", "n"), CASES.values(), ids=CASES.keys())
+def test_the_chance_of_an_interval_is_that_of_whole_surveys(
+    plan: dn.Plan, first: Any, second: Any, effect: Any, n: int
+) -> None:
+    """Bounds are four Monte Carlo standard errors of both, and five points for the normal draws behind the chance."""
+    surveys = 120
+    said = plan.interval(first, second, n=n, guess=GUESS, **effect)
+    pair, rng = Pair.of(plan, first, second, GUESS), np.random.default_rng(8)
+    truth = whole_truth(pair, *pair.effect(effect.get("correlation"), effect.get("difference")))
+    assert said.chance is not None
+    assert said.people is not None
+    for people, chance in ((n, said.chance), (said.people, 0.8)):
+        drawn = (dn.estimate(dn.simulate.counts(truth, plan, rng, n=people), pair.names) for _ in range(surveys))
+        found = sum(pair.result(est.about("population"), said.kind).enough for est in drawn) / surveys
+        assert abs(found - chance) < 0.05 + 4 * np.sqrt(0.25 / surveys + 0.16 / 40)
+    assert 0 < said.chance < 0.7  # else the first of the two was plain
+    assert said.people > 1.1 * n
+
+
+def test_intervals_take_more_people_than_a_test_and_it_is_said() -> None:
+    needed = DESIGN.needed("a", "c", correlation=0.3, guess=GUESS)
+    found = DESIGN.interval("a", "c", correlation=0.3, n=needed, guess=GUESS)
+    assert found.people is not None
+    assert found.chance is not None
+    assert found.people > 1.3 * needed
+    assert found.chance < 0.7
+    assert str(found) == (
+        f"An interval for it has a chance of {100 * found.chance:.0f} % with {needed:,} people, and takes about "
+        f"{found.people:,} people for a chance of 80 %."
+    )
+
+
+def test_it_follows_the_rule_for_enough_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stricter rule takes more people; one that nothing passes, no number of them."""
+    before = SPLIT.interval("a", "c", correlation=0.2).people
+    monkeypatch.setattr("deniable.inference.trust.FEWEST", 20_000)
+    after = SPLIT.interval("a", "c", correlation=0.2)
+    assert before is not None
+    assert after.people is not None
+    assert before < 5_000 < 15_000 < after.people < 25_000
+    assert after.chance is None
+    assert str(after) == f"An interval for it takes about {after.people:,} people for a chance of 80 %."
+    monkeypatch.setattr("deniable.inference.trust.FEWEST", 10**15)
+    assert SPLIT.interval("a", "c", correlation=0.2).people is None
