@@ -155,8 +155,8 @@ def test_a_design_that_cannot_be_is_one_line_and_status_1(
     assert re.search(message, err), err
 
 
-def test_other_keys_of_a_survey_file_are_left_alone(schema: dn.Schema) -> None:
-    Path("survey.toml").write_text('title = "ours"\npublisher = "us"' + FEATURES)
+def test_a_survey_file_may_say_what_it_is(schema: dn.Schema) -> None:
+    Path("survey.toml").write_text('title = "ours"\ndescription = "of us"' + FEATURES)
     assert planned("--split") == dn.Plan(schema, epsilon=2.0)
     assert planned() == dn.design(schema, epsilon=2.0)
 

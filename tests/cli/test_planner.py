@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import norm
@@ -54,7 +55,57 @@ def test_what_is_wanted_by_options_and_in_the_file(schema: dn.Schema) -> None:
     assert same(planned("--epsilon", "2", "--people", "5000"), expected)
     Path("survey.toml").write_text('want = [["smoker", "age"], ["smoker", "drinks"]]' + FEATURES)
     assert same(planned("--epsilon", "2", "--people", "5000", "--want", "region"), expected)
-    assert planned("--epsilon", "2", "--split") == dn.Plan(schema, epsilon=2.0)  # the file's want is left aside
+    assert planned("--epsilon", "2", "--split") == dn.Plan(schema, epsilon=2.0)
+
+
+SAID: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "split": (["--split"], {}),
+    "arms": (["--arm", "smoker,age,drinks", "--arm", "region"], {"arms": [["smoker", "age", "drinks"], ["region"]]}),
+    "every": (["--every", "4"], {"together": [["smoker", "age", "drinks", "region"]]}),
+    "together": (["--together", "smoker,age"], {"together": [["smoker", "age"]]}),
+}
+
+
+@pytest.mark.parametrize(("options", "same_as"), SAID.values(), ids=SAID.keys())
+def test_what_is_said_by_oneself_tells_what_it_will_tell(
+    options: list[str], same_as: dict[str, Any], schema: dn.Schema, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that it can be compared with the design, also by a file that says how a design is looked for."""
+    Path("survey.toml").write_text(
+        'want = [["smoker", "age"], ["smoker", "drinks"], "region"]\ngoal = "worst"\nmost = 2' + FEATURES
+    )
+    plan = planned("--epsilon", "2", "--people", "5,000", *options)
+    assert plan == dn.Plan(schema, epsilon=2.0, **same_as)
+    assert plan.want == (("smoker", "age"), ("smoker", "drinks"), ("region",))
+    assert plan.n == 5_000
+    half_width = f"+- {100 * plan.expect('smoker', 'age').half_width:#.2g}".rstrip(".") + " points"
+    assert re.search(rf"smoker x age +{re.escape(half_width)}", capsys.readouterr().err)
+    assert "Power with 5,000 people" in told(capsys, "smoker", "drinks", "--correlation", "0.3")
+
+
+def test_people_alone_are_an_aim_of_what_is_asked_together() -> None:
+    assert planned("--epsilon", "2", "--people", "900", "--arm", "smoker,age", "--arm", "drinks,region").want == (
+        ("smoker", "age"),
+        ("drinks", "region"),
+    )
+    assert planned("--epsilon", "2", "--people", "900", "--every", "1").want == (
+        ("smoker",), ("age",), ("drinks",), ("region",)
+    )  # fmt: skip
+    assert len(planned("--epsilon", "2", "--order", "3", "--split").want or ()) == 4
+    assert planned("--epsilon", "2", "--split").want is None
+
+
+def test_how_a_design_is_looked_for_stands_in_the_file(schema: dn.Schema) -> None:
+    Path("survey.toml").write_text(
+        'goal = "worst"\nmost = 2\nspare = 0.1\napart = [["age", "region"]]\nwant = [["smoker", "age"], "region"]\n'
+        'weights = [{table = ["age", "smoker"], weight = 3}, {table = "region", weight = 2}]' + FEATURES
+    )
+    options: dict[str, Any] = {"want": [("smoker", "age"), "region"], "spare": 0.1, "apart": [["age", "region"]]}
+    options |= {"weights": {("smoker", "age"): 3, "region": 2}}
+    assert planned("--epsilon", "4") == dn.design(schema, epsilon=4.0, goal="worst", most=2, **options)
+    assert planned("--epsilon", "4", "--goal", "mean", "--most", "3") == dn.design(
+        schema, epsilon=4.0, goal="mean", most=3, **options
+    )
 
 
 def test_goal_most_and_public(schema: dn.Schema) -> None:
@@ -98,15 +149,25 @@ FAILURES: dict[str, tuple[str, list[str], str]] = {
     "nothing": ("", [], "give --epsilon; or, for the least one, both --people and --half-width"),
     "people alone": ("", ["--people", "10"], "give --epsilon; or"),
     "all three": ("", ["--epsilon", "1", "--people", "9", "--half-width", "2%"], "give two, and the third is found"),
-    "split": ("", ["--epsilon", "1", "--split", "--want", "smoker"], r"said already \(--split\).*\(want\); leave one"),
-    "arms": ("", ["--epsilon", "1", "--every", "2", "--people", "9"], r"said already \(arms\).*\(--people\)"),
-    "file": ('want = ["age"]\ntogether = [["smoker", "age"]]', ["--epsilon", "1"], r"already \(together\).*\(want\)"),
+    "split": ("", ["--epsilon", "1", "--split", "--goal", "mean"], r"said already \(--split\).*\(goal\); leave one"),
+    "arms": ("", ["--epsilon", "1", "--every", "2", "--half-width", "9%"], r"said already \(arms\).*\(--half-width\)"),
+    "file": ('goal = "mean"\ntogether = [["smoker", "age"]]', ["--epsilon", "1"], r"already \(together\).*\(goal\)"),
+    "unknown key": (
+        "people = 3",
+        ["--epsilon", "1"],
+        "unknown key 'people'; a survey file has features, want, weights,",
+    ),
+    "misspelt key": ('publik = ["age"]', ["--epsilon", "1"], "unknown key 'publik'; did you mean 'public'"),
+    "a bad goal": ('goal = "best"', ["--epsilon", "1"], 'goal is "mean" or "worst"'),
+    "apart in words": ('apart = ["age"]', ["--epsilon", "1"], "survey.toml: apart is a list of lists of names"),
+    "weights in words": ('weights = "age"', ["--epsilon", "1"], "survey.toml: weights are a list"),
+    "a weight in words": ('weights = ["age"]', ["--epsilon", "1"], "survey.toml: a weight is {table = "),
     "split arms": ("", ["--epsilon", "1", "--split", "--every", "2"], "arms are said in one place; found --split and"),
     "order and want": ("", ["--epsilon", "1", "--order", "2", *OPTIONS], "--order wants every table"),
     "no order": ("", ["--epsilon", "1", "--order", "0"], "--order takes how many features .*; found 0"),
-    "too wide": ("", ["--epsilon", "1", "--half-width", "200%"], "half_width is a share between 0 and 1"),
+    "too wide": ("", ["--epsilon", "1", "--half-width", "200%"], "--half-width takes a share .* 2%; found 2"),
     "unwanted": ("", ["--epsilon", "1", "--want", "smoker,age"], "no wanted table has 'drinks', 'region'; add them"),
-    "nobody": ("", ["--epsilon", "1", "--people", "0"], "a whole number above 0; found 0"),
+    "nobody": ("", ["--epsilon", "1", "--people", "0"], "--people takes how many .* above 0; found 0"),
     "empty": ("want = []", ["--epsilon", "1"], "survey.toml: want is a list of tables"),
     "text": ('want = "smoker"', ["--epsilon", "1"], "survey.toml: want is a list of tables"),
     "numbers": ("want = [[1]]", ["--epsilon", "1"], "survey.toml: want is a list of names"),

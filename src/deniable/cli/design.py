@@ -1,6 +1,9 @@
 """Who is asked what: what is wanted, or blocks and arms, as a survey file and the options of `deniable plan` say them.
 
     want = [["smoker", "age"], "region"]    --want smoker,age             tables that the best design is looked for
+    weights = [{table = "region", weight = 3}]                            which of them matter more
+    goal = "worst", most = 2, spare = 0.05  --goal worst --most 2         as `dn.design` has them
+    apart = [["income", "illness"]]                                       questions that no person is asked two of
     together = [["smoker", "age"]]          --together smoker,age         questions that are randomized together
     public = ["region"]                     --public region               shown as it is, not protected
     [[arms]]                                --arm "smoker,age+income"     what some of the respondents are asked:
@@ -16,7 +19,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -29,11 +32,16 @@ from deniable.errors import PlanError, abbreviated, meant
 if TYPE_CHECKING:
     import argparse
 
+    from deniable.survey.aim import Aim
     from deniable.survey.plan import Plan
     from deniable.survey.schema import Schema
 
 # What a survey file may say beside its features.
-KEYS = ("want", "arms", "together", "public", "assigned", "unequal")
+KEYS = (
+    "want", "weights", "goal", "most", "apart", "spare", "arms", "together", "public", "assigned", "unequal"
+)  # fmt: skip
+# What it may say besides for those who read it.
+NOTES = ("title", "description")
 # What one of its arms may say.
 ARM_KEYS = ("ask", "name", "share")
 # A "+" with an even number of quotes behind it, so not inside a quoted name.
@@ -42,43 +50,57 @@ BETWEEN_BLOCKS = re.compile(r'\+(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 @dataclass(frozen=True)
 class Wish:
-    """What the best design is looked for: options of `dn.design`, None where nothing is said."""
+    """What is wanted, of how many people, and how the best design is looked for; None where nothing is said."""
 
     want: tuple[Any, ...] = ()
     order: int | None = None
     people: int | None = None
     half_width: float | None = None
-    goal: str | None = None
-    most: int | None = None
+    manner: Mapping[str, Any] = field(default_factory=dict)  # other options of `dn.design`
 
     def plan(self, schema: "Schema", epsilon: float | None, public: Sequence[str]) -> "Plan":
         """The best design."""
         from deniable.survey.design import design
 
         self._check(epsilon)
-        goal = self.goal or ("mean" if self.half_width is None else "worst")  # the least that does for all tables
-        one = schema.names if len(schema) == 1 and self.order is None else None
         return design(
-            schema, epsilon=epsilon, want=self.want or one, order=self.order or 2, n=self.people,
-            half_width=self.half_width, goal=goal, most=self.most, public=public,
+            schema, epsilon=epsilon, want=self.want or None, order=self.order, n=self.people,
+            half_width=self.half_width, public=public, **self.manner,
         )  # fmt: skip
 
     def _check(self, epsilon: float | None) -> None:
         """Refuse too many or too few of the three numbers of which the third is found."""
-        if self.want and self.order is not None:
-            raise PlanError("--order wants every table of so many features; leave it out, or what is wanted by name")
-        if self.order is not None and self.order < 1:
-            raise PlanError(f"--order takes how many features each wanted table has; found {self.order}")
+        if self.half_width is not None and not 0 < self.half_width < 1:
+            raise PlanError(f"--half-width takes a share between 0 and 1, such as 2%; found {self.half_width:g}")
         if epsilon is None and (self.people is None or self.half_width is None):
             raise PlanError("give --epsilon; or, for the least one, both --people and --half-width")
         if epsilon is not None and self.people is not None and self.half_width is not None:
             raise PlanError("of --epsilon, --people and --half-width give two, and the third is found")
 
+    def aim(self, schema: "Schema", plan: "Plan") -> "Aim | None":
+        """What a plan is for that somebody said; without a word, all pairs that are asked, or each question."""
+        from deniable.survey.aim import Aim, wanted_tables
+
+        if self.want or self.order is not None:
+            return Aim(wanted_tables(schema, self.want or None, self.order), self.people)
+        if self.people is None:
+            return None
+        pairs = dict.fromkeys(pair for arm in plan.arms for pair in combinations(arm.schema.names, 2))
+        return Aim(tuple(pairs) or tuple((name,) for name in schema.names), self.people)
+
+    def check(self) -> None:
+        """Refuse what is said twice, or cannot be."""
+        if self.want and self.order is not None:
+            raise PlanError("--order wants every table of so many features; leave it out, or what is wanted by name")
+        if self.order is not None and self.order < 1:
+            raise PlanError(f"--order takes how many features each wanted table has; found {self.order}")
+        if self.people is not None and self.people < 1:
+            raise PlanError(f"--people takes how many respondents there will be, above 0; found {self.people}")
+
     @property
     def said(self) -> list[str]:
-        """The options that were given."""
-        named = {"--order": self.order, "--people": self.people, "--half-width": self.half_width, "--goal": self.goal}
-        return [name for name, given in (named | {"--most": self.most}).items() if given is not None]
+        """What says how the best design is looked for."""
+        return [*(["--half-width"] if self.half_width is not None else []), *self.manner]
 
 
 @dataclass(frozen=True)
@@ -105,17 +127,18 @@ class Design:
 
     def plan(self, schema: "Schema", epsilon: float | None) -> "Plan":
         """The plan of this design, or the best one; of one question there is nothing to look for."""
-        nothing_to_find = not self.wish.want and not self.wish.said and _is_one_question(schema, self.public)
+        nothing_to_find = self.wish == Wish() and _is_one_question(schema, self.public)
         if not self.said and not nothing_to_find:
             return self.wish.plan(schema, epsilon, self.public)
         from deniable.survey.plan import Plan
         from deniable.survey.protocols import Public
 
         arms = self.arms if self.every is None else every_set(schema, self.every, self.public)
-        return Plan(
+        made = Plan(
             schema, {name: Public() for name in self.public}, epsilon=epsilon, together=self.together, arms=arms,
             unequal=self.unequal, assigned=self.assigned,
         )  # fmt: skip
+        return made.for_aim(self.wish.aim(schema, made))
 
 
 def design_of(arguments: "argparse.Namespace") -> Design:
@@ -129,28 +152,35 @@ def design_of(arguments: "argparse.Namespace") -> Design:
     }  # fmt: skip
     if len(said := [place for place, given in places.items() if given is not None]) > 1:
         raise PlanError(f"arms are said in one place; found {' and '.join(said)}")
+    instead = bool(split or arms or arguments.every is not None or together)
     made = Design(
         (*of_file.together, *together), of_file.arms or arms, arguments.every, (*of_file.public, *arguments.public),
-        of_file.assigned, of_file.unequal, arguments.split, _wish(arguments, () if split else of_file.wish.want),
+        of_file.assigned, of_file.unequal, arguments.split, _wish(arguments, of_file.wish, instead=instead),
     )  # fmt: skip
+    made.wish.check()
     _check_one_of_two(made)
     return made
 
 
-def _wish(arguments: "argparse.Namespace", of_file: tuple[Any, ...]) -> Wish:
-    """What is wanted, by the file and by options; a name by itself is a table of one question."""
+def _wish(arguments: "argparse.Namespace", of_file: Wish, *, instead: bool) -> Wish:
+    """What is wanted, by the file and by options; a name by itself is a table of one question.
+
+    Where options say who is asked what instead, the file's manner of looking for a design is left aside.
+    """
     named = [names_of(text, "--want") for text in arguments.want]
-    want = (*of_file, *(names[0] if len(names) == 1 else names for names in named))
-    return Wish(want, arguments.order, arguments.people, arguments.half_width, arguments.goal, arguments.most)
+    want = (*of_file.want, *(names[0] if len(names) == 1 else names for names in named))
+    given = {"goal": arguments.goal, "most": arguments.most}
+    manner = {} if instead else {**of_file.manner}
+    manner |= {name: value for name, value in given.items() if value is not None}
+    return Wish(want, arguments.order, arguments.people, arguments.half_width, manner)
 
 
 def _check_one_of_two(design: Design) -> None:
     """Refuse to look for the best design where it is said already who is asked what."""
-    wanted = [*(["want"] if design.wish.want else []), *design.wish.said]
-    if design.said and wanted:
+    if design.said and design.wish.said:
         raise PlanError(
             f"who is asked what is said already ({', '.join(design.said)}), so that there is no design to look for "
-            f"({', '.join(wanted)}); leave one of them out"
+            f"({', '.join(design.wish.said)}); leave one of them out"
         )
 
 
@@ -190,7 +220,8 @@ def _of_file(path: str) -> Design:
         _check_keys(document)
         return Design(
             tuple(_lists(document, "together")), _arms(document), None, tuple(_names(document, "public")),
-            _flag(document, "assigned"), _flag(document, "unequal"), wish=Wish(tuple(_wanted(document))),
+            _flag(document, "assigned"), _flag(document, "unequal"),
+            wish=Wish(tuple(_wanted(document)), manner=_manner(document)),
         )  # fmt: skip
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from None
@@ -207,9 +238,10 @@ def _document(path: str) -> Mapping[str, Any]:
 
 
 def _check_keys(document: Mapping[str, Any]) -> None:
-    """Refuse a misspelt key, and one that TOML has put into the table above it."""
+    """Refuse an unknown key, and one that TOML has put into the table above it."""
     for key in document:
-        if key not in ("features", *KEYS) and (instead := meant(key, KEYS)):
+        if key not in ("features", *KEYS, *NOTES):
+            instead = meant(key, KEYS) or f"; a survey file has features, {', '.join(KEYS)}"
             raise PlanError(f"unknown key {key!r}{instead}")
     tables = [("features", table) for table in _tables(document, "features")]
     for where, table in [*tables, *(("arms", table) for table in _tables(document, "arms"))]:
@@ -247,6 +279,30 @@ def _wanted(document: Mapping[str, Any]) -> list[Any]:
     if not isinstance(found, list) or ("want" in document and not found):
         raise PlanError(f'want is a list of tables, [["smoker", "age"], "region"]; found {abbreviated(found)}')
     return [one if isinstance(one, str) else _names({"want": one}, "want") for one in found]
+
+
+def _manner(document: Mapping[str, Any]) -> dict[str, Any]:
+    """How the best design is looked for, as `dn.design` takes it and checks it further."""
+    found = {name: document[name] for name in ("goal", "most", "spare") if name in document}
+    if "apart" in document:
+        found["apart"] = _lists(document, "apart")
+    if "weights" in document:
+        found["weights"] = dict(_weight(one) for one in _list_of_weights(document["weights"]))
+    return found
+
+
+def _list_of_weights(found: Any) -> list[Any]:
+    if not isinstance(found, list):
+        raise PlanError(f'weights are a list, [{{table = ["smoker", "age"], weight = 3}}]; found {abbreviated(found)}')
+    return found
+
+
+def _weight(found: Any) -> tuple[Any, Any]:
+    """A table and how much it matters."""
+    if not isinstance(found, Mapping) or found.keys() != {"table", "weight"}:
+        raise PlanError(f'a weight is {{table = ["smoker", "age"], weight = 3}}; found {abbreviated(found)}')
+    table = found["table"]
+    return table if isinstance(table, str) else tuple(_names({"table": table}, "table")), found["weight"]
 
 
 def _arms(document: Mapping[str, Any]) -> Any:

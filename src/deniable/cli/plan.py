@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, share_of
+from deniable.cli.options import add_command, people_of, share_of
 from deniable.files import check_target
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _add_design(command: argparse.ArgumentParser) -> None:
         help="a table that is wanted; give it once for each (default: every pair)",
     )
     group.add_argument("--order", type=int, metavar="K", help="want every table of K features (default 2)")
-    group.add_argument("--people", type=int, metavar="N", help="how many respondents are expected")
+    group.add_argument("--people", type=people_of, metavar="N", help="how many respondents are expected")
     group.add_argument(
         "--half-width",
         type=share_of,
@@ -62,7 +62,9 @@ def _add_design(command: argparse.ArgumentParser) -> None:
 
 def _add_own(command: argparse.ArgumentParser) -> None:
     """Add the options that say who is asked what."""
-    group = command.add_argument_group("or say yourself who is asked what")
+    group = command.add_argument_group(
+        "or say yourself who is asked what, and see what that tells of --want and --people"
+    )
     group.add_argument("--split", action="store_true", help="ask everybody everything, each with a part of epsilon")
     group.add_argument(
         "--together",
