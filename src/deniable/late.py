@@ -6,11 +6,11 @@ Each function here is called by one method, which imports it when it is called.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from matplotlib.figure import Figure as Figure
 
     from deniable.analyses.expectation import Expectation as Expectation
     from deniable.analyses.expected_interval import ExpectedInterval as ExpectedInterval
+    from deniable.analyses.plan_half_widths import Costs as Costs
     from deniable.analyses.power import Detectable as Detectable
     from deniable.survey.plan import Plan
     from deniable.survey.schema import Schema
@@ -83,7 +83,7 @@ def detectable(plan: "Plan", first: Any, second: Any, n: int | None, power: floa
     return least_detectable(plan, first, second, n, power, guess)
 
 
-def costs(plan: "Plan", n: int | None, guess: Any, *, tables: bool) -> "pa.Table":
+def costs(plan: "Plan", n: int | None, guess: Any, *, tables: bool) -> "Costs":
     """What `Plan.costs` does: half-widths with and without each question."""
     from deniable.analyses.plan_half_widths import question_costs
 
@@ -93,7 +93,9 @@ def costs(plan: "Plan", n: int | None, guess: Any, *, tables: bool) -> "pa.Table
 def plot(plan: "Plan", n: int | None, guess: Any, path: Any) -> "Figure":
     """What `Plan.plot` does: draw half-widths against the number of respondents and against epsilon."""
     from deniable.analyses.plan_half_widths import half_width_curves
-    from deniable.charts.curves import check_matplotlib, draw
+    from deniable.charts.curves import check_matplotlib, check_picture, draw
 
     check_matplotlib()
+    if path is not None:
+        check_picture(path)
     return draw(half_width_curves(plan, n, guess), path)

@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import deniable as dn
 from deniable.analyses.expectation import Expectation
-from deniable.analyses.plan_half_widths import half_widths, tables_of
+from deniable.analyses.plan_half_widths import Costs, half_widths, tables_of
 from deniable.analyses.power import Detectable
 from deniable.survey.budget_over_time import Budget
 
@@ -50,7 +51,7 @@ def counted() -> list[dn.Counts]:
     return surveys(PAIRS, 1)
 
 
-@pytest.mark.parametrize("kind", [Expectation, Detectable, Budget])
+@pytest.mark.parametrize("kind", [Expectation, Detectable, Costs, Budget])
 def test_examples_of_results_print_what_stands_below_them(kind: type) -> None:
     example = doctest.DocTestParser().get_doctest(inspect.getdoc(kind) or "", {"dn": dn}, kind.__name__, None, None)
     told: list[str] = []
@@ -215,8 +216,30 @@ def test_a_power_that_is_none_is_refused(power: Any) -> None:
         PAIRS.detectable("smoker", "drinker", n=N, power=power)
 
 
+def test_a_plain_answer_takes_fewer_surveys() -> None:
+    asked: list[int] = []
+
+    def enough(_: dn.Estimate) -> bool:
+        asked.append(1)
+        return len(asked) != 7 or not plain
+
+    for plain, surveys in ((False, 100), (True, 400)):
+        asked.clear()
+        found = PAIRS.expect("smoker", "age", n=100).chance(enough)
+        assert len(asked) == surveys
+        assert found == (399 / 400 if plain else 1)
+
+
+def test_a_test_of_independence_is_expected_too() -> None:
+    found = PAIRS.expect("smoker", "age", n=N).independence()
+    assert found.statistic == pytest.approx(0, abs=1e-6)
+    assert found.p_value == pytest.approx(1)
+    with pytest.raises(dn.PlanError, match="a test of independence is of two features; name two of smoker"):
+        PAIRS.expect("smoker", n=N).independence()
+
+
 def test_without_a_number_of_respondents_there_is_no_least_effect() -> None:
-    with pytest.raises(dn.PlanError, match="how many respondents"):
+    with pytest.raises(dn.PlanError, match="made for no number of people; say how many"):
         PAIRS.detectable("smoker", "drinker")
 
 
@@ -245,6 +268,37 @@ def test_costs_by_question_are_root_mean_squares() -> None:
         own = [one["half_width"] for one in each if one["question"] == row["question"]]
         assert row["half_width"] == pytest.approx(np.sqrt(np.mean(np.square(own))))
         assert row["people"] > 1.5
+
+
+def test_costs_print_in_points_the_dearest_question_first() -> None:
+    plan = dn.design(SCHEMA, epsilon=2.0, want=[("smoker", "age"), ("smoker", "drinker")], n=N)
+    costs = plan.costs()
+    head, _, *lines = str(costs).splitlines()
+    assert head.split() == ["question", "half-width", "without", "it", "people"]
+    rows = sorted(costs.to_pylist(), key=lambda row: -row["people"])
+    for line, row in zip(lines, rows, strict=False):
+        widths = [f"{100 * row[name]:.2f} points" for name in ("half_width", "half_width_without")]
+        assert line.split(None, 1)[0] == row["question"]
+        assert all(width in line for width in widths)
+        assert line.endswith(f"{row['people']:.2f} times")
+    assert costs.everywhere == ("smoker",)
+    assert "so without a row: smoker." in " ".join(str(costs).split())
+    assert "without a row" not in str(dn.Plan(SCHEMA, epsilon=2.0).costs(n=N))
+    assert pa.table(costs).to_pylist() == costs.to_pylist()
+    assert len(costs) == 2
+
+
+def test_costs_are_those_of_designs_in_the_same_manner() -> None:
+    """Here the goal, which makes what is left without a question another plan."""
+    want = [("smoker", "age"), "drinker", ("age", "drinker")]
+    worst = dn.design(SCHEMA, epsilon=2.0, want=want, goal="worst", weights={"drinker": 30}, n=N)
+    rows = {row["table"]: row for row in worst.costs(tables=True).to_pylist() if row["question"] == "smoker"}
+    left = dn.Schema([feature for feature in SCHEMA if feature.name != "smoker"])
+    again = dn.design(left, epsilon=2.0, want=want[1:], goal="worst", weights={"drinker": 30})
+    plain = dn.design(left, epsilon=2.0, want=want[1:])
+    found = rows["drinker"]["half_width_without"]
+    assert found == again.expect("drinker", n=N).half_width
+    assert found != pytest.approx(plain.expect("drinker", n=N).half_width, rel=0.01)
 
 
 def test_costs_of_questions_that_all_tables_hold_are_refused() -> None:

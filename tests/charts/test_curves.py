@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 
 import deniable as dn
 from deniable.charts.curves import MOST, ON_DARK, ON_LIGHT, TICKS, ticks
+from deniable.errors import DeniableError
 from deniable.survey.without import with_epsilon
 
 SCHEMA = dn.Schema([dn.Flag("_smoker$"), dn.Choice("age", ["18-29", "30-64", "65+"]), dn.Flag("drinker")])
@@ -122,3 +123,20 @@ def test_a_plan_that_protects_nothing_has_no_picture() -> None:
     plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), {"smoker": dn.Public()})
     with pytest.raises(dn.PlanError, match="nothing of this plan is protected"):
         plan.plot(n=100)
+
+
+def test_where_it_cannot_be_saved_is_said_before_it_is_drawn(tmp_path: Path) -> None:
+    with pytest.raises(DeniableError, match="x.png: cannot be written: there is no folder"):
+        PLAN.plot(path=tmp_path / "nowhere" / "x.png")
+    with pytest.raises(dn.PlanError, match=r"x.foo: no picture ends in 'foo'; there are .*png"):
+        PLAN.plot(path=tmp_path / "x.foo")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_supposed_is_said_in_the_picture() -> None:
+    plain, guessed = PLAN.plot(), PLAN.plot(guess={PLAN.schema.names[0]: 0.2})
+    titles = [figure.legends[0].get_title().get_text() for figure in (plain, guessed)]
+    assert titles == [
+        "About the population, if all answers are equally common:",
+        "About the population, with the shares that are guessed:",
+    ]

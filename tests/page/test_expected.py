@@ -51,6 +51,15 @@ def test_half_widths_are_those_of_expectations_and_of_intervals() -> None:
     )  # skewed answers: a control
 
 
+def test_how_much_wider_intervals_are_than_the_plan_said() -> None:
+    """Because fewer people answered: nothing on the page says that the plan told the first column's numbers."""
+    text = " ".join(read(page.page(survey(5_000))).text.split())
+    assert "made for 20,000 people, and 5,000 answered: intervals are about 2 times as wide as the plan said." in text
+    assert "should be with as many people as answered, if all answers were equally common" in text
+    assert "the plan told" not in text
+    assert "as wide as the plan said" not in read(page.page(survey(19_000))).text
+
+
 def test_no_number_stands_for_what_was_not_answered() -> None:
     told = rows(read(page.page(survey(60))))
     (words, found) = told["smoker × age"]

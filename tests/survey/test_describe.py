@@ -227,6 +227,24 @@ def test_it_is_quick_however_much_is_asked(kind: str) -> None:
     assert time.process_time() - start < 0.5
 
 
+def test_tables_fit_a_narrower_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is not printed to one is made for a wide one."""
+    plan = dn.design(dn.Schema([dn.Flag(f"a rather long question {k}") for k in range(6)]), epsilon=4.0, order=3, n=900)
+    wide = max(map(width, str(plan).splitlines()[:-1]))
+    monkeypatch.setattr("deniable.survey.describe.is_terminal", lambda _: True)
+    for columns, least, most in (("80", 60, 80), ("50", 60, 76), ("300", wide, wide)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert least <= max(map(width, str(plan).splitlines()[:-1])) <= most
+    assert 80 < wide <= 100
+
+
+def test_one_question_is_compared_with_nothing() -> None:
+    plan = dn.design(dn.Schema([dn.Flag("a")]), epsilon=1.0, n=1)
+    assert "if everybody were asked everything" not in prose(plan)
+    assert "with 1 person" in prose(plan)
+    assert repr(plan).startswith("<Plan of 1 feature,")
+
+
 # -- promises ----------------------------------------------------------------------------------------------------------
 
 

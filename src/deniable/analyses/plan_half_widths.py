@@ -1,21 +1,25 @@
 """Expected half-widths of a plan's tables: what each question costs the others, and curves for a picture of it."""
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.analyses.expectation import expectation
+from deniable.analyses.expectation import checked_people, expectation
 from deniable.charts.curves import MOST, Curves
 from deniable.errors import PlanError
 from deniable.inference.one_feature import Array
 from deniable.survey.aim import Names
 from deniable.survey.blocks import TIMES, grouped
+from deniable.survey.describe import FILLED
 from deniable.survey.plan import Plan
 from deniable.survey.without import with_epsilon
 from deniable.text.progress import told
+from deniable.text.tables import aligned
 
 # Without a number of respondents, this one is supposed.
 PEOPLE = 10_000
@@ -40,9 +44,78 @@ def half_widths(plan: Plan, tables: Sequence[Names], n: int | None, guess: Any) 
     return [expectation(plan, table, n=n, guess=guess).half_width for table in tables]
 
 
-def question_costs(plan: Plan, n: int | None, guess: Any, *, tables: bool) -> pa.Table:
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What each question costs the others: a table for Arrow, which prints with the dearest question first.
+
+    `everywhere` are the questions that have no row: they are in every wanted table, and there is nothing to compare.
+
+    Examples
+    --------
+    >>> schema = dn.Schema([dn.Flag("smoker"), dn.Flag("drinker"), dn.Choice("region", ["north", "south", "east"])])
+    >>> plan = dn.design(schema, epsilon=2.0, want=[("smoker", "drinker"), "region"], n=10_000)
+    >>> print(plan.costs())
+    question   half-width   without it      people
+    --------  -----------  -----------  ----------
+    region    1.94 points  1.38 points  1.98 times
+    smoker    1.93 points  1.85 points  1.08 times
+    drinker   1.93 points  1.85 points  1.08 times
+    Half-widths of 95 % intervals with 10,000 people, of the wanted tables that do not hold it, root
+    mean square; and how many times as many people they need because it is asked.
+    """
+
+    table: pa.Table
+    n: int
+    everywhere: tuple[str, ...] = ()
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.table.column_names)
+
+    def to_pydict(self) -> dict[str, list[Any]]:
+        """The columns, by name."""
+        return dict(self.table.to_pydict())
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows, in the order of the schema."""
+        return list(self.table.to_pylist())
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table as a stream of the Arrow C interface, which data frames read."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __str__(self) -> str:
+        rows = sorted(self.to_pylist(), key=lambda row: -row["people"])
+        named = [name for name in ("question", "table") if name in self.column_names]
+        head = [*named, "half-width", "without it", "people"]
+        lines = [
+            [*(row[name] for name in named), _in_points(row["half_width"]), _in_points(row["half_width_without"]),
+             f"{row['people']:.2f} times"]
+            for row in rows
+        ]  # fmt: skip
+        of = "a table" if "table" in named else "the wanted tables that do not hold it, root mean square"
+        said = (
+            f"Half-widths of 95 % intervals with {self.n:,} people, of {of}; and how many times as many people they "
+            "need because it is asked."
+        )
+        said += f" In every wanted table, so without a row: {', '.join(self.everywhere)}." if self.everywhere else ""
+        table = aligned(head, lines, numbers=range(len(named), len(head)), rule=True, colour=False)
+        return "\n".join([*table, *textwrap.wrap(said, FILLED, break_on_hyphens=False)])
+
+    __repr__ = __str__
+
+
+def _in_points(share: float) -> str:
+    return f"{100 * share:.2f} points"
+
+
+def question_costs(plan: Plan, n: int | None, guess: Any, *, tables: bool) -> Costs:
     """Half-widths of the wanted tables with and without each question: a row for each, or for each and each table."""
-    people = plan.n if n is None else n
+    people = checked_people(plan, n)
     every = tables_of(plan)
     with_all = dict(zip(every, half_widths(plan, every, people, guess), strict=True))
     rows: list[tuple[str, str, float, float]] = []
@@ -57,7 +130,9 @@ def question_costs(plan: Plan, n: int | None, guess: Any, *, tables: bool) -> pa
             ]
     if not rows:
         raise PlanError("no question has others that it could cost anything: each is in every wanted table")
-    return _by_table(rows) if tables else _by_question(rows)
+    told_of = {row[0] for row in rows}
+    everywhere = tuple(question for question in _questions(plan) if question not in told_of)
+    return Costs(_by_table(rows) if tables else _by_question(rows), people, everywhere)
 
 
 def _questions(plan: Plan) -> list[str]:
@@ -106,6 +181,7 @@ def half_width_curves(plan: Plan, n: int | None, guess: Any) -> Curves:
         times * plan.epsilon,
         np.array([half_widths(one, tables, people, guess) for one in plans]).T,
         here,
+        guess is not None,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import PlanError
+from deniable.files import check_target, replacing
 from deniable.text.width import printable, shortened
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Curves:
     epsilons: Array
     by_epsilon: Array
     here: Array  # of each table by the plan itself
+    guessed: bool = False  # whether somebody guessed shares of the answers
 
 
 def check_matplotlib() -> None:
@@ -78,10 +80,27 @@ def draw(curves: Curves, path: str | Path | None = None) -> "Figure":
         _words(above, "Half-width of 95 % intervals, in points", "people who answer", f"{curves.n:,} people")
         asked = f"epsilon, with {curves.n:,} people and the same arms"
         _words(below, "The same at another epsilon", asked, f"epsilon {curves.epsilon:.3g}")
-        _key(figure, lines, curves.labels)
+        supposed = "with the shares that are guessed" if curves.guessed else "if all answers are equally common"
+        _key(figure, lines, curves.labels, f"About the population, {supposed}:")
     if path is not None:
-        figure.savefig(path, dpi=150)
+        _save(figure, Path(path))
     return figure
+
+
+def check_picture(path: str | Path) -> None:
+    """Refuse a path that no picture can be written to, before it is drawn."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    check_target(path)
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
+    if (kind := Path(path).suffix.removeprefix(".")) and kind not in kinds:
+        raise PlanError(f"{path}: no picture ends in {kind!r}; there are {', '.join(kinds)}")
+
+
+def _save(figure: "Figure", path: Path) -> None:
+    """Write the picture, whole or not at all, in the format that its name ends in."""
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150, format=path.suffix.removeprefix(".") or "png")
 
 
 def _looks(background: Any, text: Any) -> list[dict[str, Any]]:
@@ -121,9 +140,11 @@ def _words(axis: Any, title: str, across: str, mark: str) -> None:
     axis.annotate(mark, (at, 1), (5, -3), ("data", "axes fraction"), "offset points", va="top")
 
 
-def _key(figure: Any, lines: Sequence[Any], labels: Sequence[str]) -> None:
+def _key(figure: Any, lines: Sequence[Any], labels: Sequence[str], title: str) -> None:
     """The names of the tables below both panels, the widest first, whatever letters they begin with."""
-    key = figure.legend(lines, map(str, range(len(lines))), loc="outside lower left", frameon=False, handlelength=3)
+    names = map(str, range(len(lines)))
+    key = figure.legend(lines, names, loc="outside lower left", frameon=False, handlelength=3, title=title)
+    key.set_alignment("left")
     for text, label in zip(key.get_texts(), labels, strict=True):
         text.set_text(printable(shortened(label, LABEL)))
 

@@ -1,6 +1,7 @@
 """What was expected beside what came, on the page: half-widths of the tables that the plan was made for."""
 
 from dataclasses import dataclass, replace
+from math import sqrt
 
 from deniable.analyses.expected_and_found import ExpectedAndFound, expected_and_found
 from deniable.counts.counts import Counts
@@ -9,6 +10,8 @@ from deniable.text.width import isolated
 
 # SHOWN is how many tables are listed before the rest of the list is folded.
 SHOWN = 12
+# WORTH_SAYING is by what part intervals are wider or narrower, because more or fewer people answered, if that is said.
+WORTH_SAYING = 0.1
 # HEAD names the columns; half-widths are in percentage points.
 HEAD = ("table", "expected, answers equally common", "expected, answers as found", "came")
 
@@ -48,4 +51,8 @@ def _people(counts: Counts) -> str:
     planned = counts.plan.n
     if planned is None:
         return f"{counts.n:,} people answered; the plan was made for no certain number."
-    return f"The plan was made for {planned:,} people, and {counts.n:,} answered."
+    said = f"The plan was made for {planned:,} people, and {counts.n:,} answered"
+    times = sqrt(planned / counts.n)
+    if abs(times - 1) < WORTH_SAYING:
+        return f"{said}."
+    return f"{said}: intervals are about {times:.2g} times as wide as the plan said."

@@ -1,6 +1,8 @@
 """The plan in words and tables, for terminal and page."""
 
 import math
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -15,7 +17,7 @@ from deniable.survey.half_widths import HalfWidths, everybody_everything, times_
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import BELIEF, Promise, of_report, of_weakest_question
 from deniable.survey.schema import SEPARATOR, Feature, Flag
-from deniable.text.tables import ALARM, DIM, GAP, aligned, paint
+from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
 from deniable.text.width import shortened, width
 
 # HEAD names the columns of the table of protocols; "sent if true" is the probability that an answer's evidence is sent
@@ -23,8 +25,9 @@ from deniable.text.width import shortened, width
 HEAD = ("feature", "answers", "protocol", "epsilon", "sent if true", "sent if not")
 # ARM_HEAD names the columns of the table of arms.
 ARM_HEAD = ("arm", "share", "asked together", "answers", "protocol", "epsilon")
-# WIDE is how many columns of a terminal a table takes at most; names of blocks are folded to fit.
-WIDE = 100
+# NARROW and WIDE are the least and the most columns of a terminal that a table is made for; names of blocks are folded
+# to fit. What is not printed to a terminal is made for the most.
+NARROW, WIDE = 72, 100
 # FILLED is how many columns of a terminal a sentence takes at most.
 FILLED = 96
 # LEAST_ROOM is how many columns are left for the names of a block, however wide the rest of the table is.
@@ -124,7 +127,14 @@ def _short(rows: Sequence[Row]) -> list[Row]:
 def _room(head: Row, rows: Sequence[Row], at: int) -> int:
     """How wide a column may be if the table is to fit a terminal."""
     others = [max(map(width, column)) for k, column in enumerate(zip(head, *rows, strict=True)) if k != at]
-    return max(LEAST_ROOM, WIDE - sum(others) - len(GAP) * len(others))
+    return max(LEAST_ROOM, _columns() - sum(others) - len(GAP) * len(others))
+
+
+def _columns() -> int:
+    """How many columns there are for a table: those of the terminal, within limits."""
+    if not is_terminal(sys.stdout):
+        return WIDE
+    return max(NARROW, min(WIDE, shutil.get_terminal_size((WIDE, 24)).columns))
 
 
 def _folded(row: Row, at: int, room: int) -> list[Row]:
@@ -146,7 +156,8 @@ def _folded(row: Row, at: int, room: int) -> list[Row]:
 
 def _outlook(plan: Plan, *, colour: bool) -> list[str]:
     """What the plan will tell: half-widths of its tables, or what a design would gain."""
-    if not plan.want and all(len(block.features) == 1 for block in plan.blocks) and not plan.has_arms:
+    apart = all(len(block.features) == 1 for block in plan.blocks) and not plan.has_arms
+    if not plan.want and apart:
         return _gain_of_a_design(plan)
     widths, n = HalfWidths(plan), plan.n or ROUND_NUMBER
     tables = [names for names in plan.want or _asked_together(plan) if len(names) <= MOST_QUESTIONS]
@@ -157,7 +168,9 @@ def _outlook(plan: Plan, *, colour: bool) -> list[str]:
     if plan.n is None:
         said += " Four times as many people halve them."
     loud = _too_few(plan, widths, tables) if plan.n else ""
-    return [*lines, *_filled(said), *(paint(line, ALARM, colour=colour) for line in ["", *_filled(loud)] if loud)]
+    lines += _filled(said)
+    lines += [paint(line, ALARM, colour=colour) for line in ["", *_filled(loud)] if loud]
+    return lines + (_gain_of_a_design(plan) if apart else [])
 
 
 def _asked_together(plan: Plan) -> tuple[Names, ...]:
@@ -169,10 +182,9 @@ def _asked_together(plan: Plan) -> tuple[Names, ...]:
 def _half_widths(plan: Plan, widths: HalfWidths, tables: Sequence[Names], n: int, *, colour: bool) -> list[str]:
     """The table of half-widths, beside those of asking everybody everything; of many tables only the first."""
     other = everybody_everything(plan)
-    columns = [widths] if other is None else [widths, HalfWidths(other)]
-    head: Row = (
-        "wanted" if plan.want else "asked together", f"with {n:,} people", "if everybody were asked everything"
-    )  # fmt: skip
+    columns = [widths] if other is None or other == plan else [widths, HalfWidths(other)]
+    people = f"with {n:,} {'person' if n == 1 else 'people'}"
+    head: Row = ("wanted" if plan.want else "asked together", people, "if everybody were asked everything")
     rows = [(TIMES.join(names), *(_points(one(names, n)) for one in columns)) for names in tables[:MOST_TABLES]]
     head = head[: 1 + len(columns)]
     folded = [line for row in rows for line in _folded(row, 0, _room(head, rows, 0))]
@@ -294,7 +306,7 @@ def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:
 
 
 def _filled(text: str) -> list[str]:
-    return textwrap.wrap(text, FILLED, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(text, min(FILLED, _columns()), break_long_words=False, break_on_hyphens=False)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

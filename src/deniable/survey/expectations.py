@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
-
-    from deniable.late import Detectable, Expectation, ExpectedInterval, Figure
+    from deniable.late import Costs, Detectable, Expectation, ExpectedInterval, Figure
     from deniable.survey.plan import Plan
 
 
@@ -212,17 +210,17 @@ def detectable(
 def without(plan: "Plan", *names: str, **options: Any) -> "Plan":
     """The plan without some of its questions, at the same epsilon.
 
-    A plan that was made for certain tables is designed again for these less the questions. Of any other plan each block
-    and each arm loses them, arms that are left with nothing to protect go, and what each person then spends less is
-    given to their other blocks, in proportion, each with the best protocol.
+    A plan that was designed is designed again in the same manner, for the wanted tables less the questions. Of any
+    other plan each block and each arm loses them, arms that are left with nothing to protect go, and what each person
+    then spends less is given to their other blocks, in proportion, each with the best protocol.
 
     Parameters
     ----------
     *names
         The questions to leave out: features, or groups of flags.
     **options
-        What `design` takes beside schema, epsilon, want, n and public, if the plan was designed with it: `goal`,
-        `weights`, `most`, `apart` and others.
+        Of `design`, in place of those that the plan was designed with, which it remembers: `goal`, `weights`, `most`,
+        `apart`, `together` and `spare`.
 
     Returns
     -------
@@ -241,7 +239,7 @@ def without(plan: "Plan", *names: str, **options: Any) -> "Plan":
     return plan_without(plan, names, options)
 
 
-def costs(plan: "Plan", *, n: int | None = None, guess: Any = None, tables: bool = False) -> "pa.Table":
+def costs(plan: "Plan", *, n: int | None = None, guess: Any = None, tables: bool = False) -> "Costs":
     """What each question costs the others: half-widths of the wanted tables with it, and without it.
 
     Parameters
@@ -256,8 +254,9 @@ def costs(plan: "Plan", *, n: int | None = None, guess: Any = None, tables: bool
 
     Returns
     -------
-    pyarrow.Table
-        For each question: `half_width` and `half_width_without` of 95 % intervals, as shares, of the wanted tables that
+    Costs
+        It prints as a table in percentage points, and is one for Arrow (`pyarrow.table(costs)`, `to_pylist`). For each
+        question: `half_width` and `half_width_without` of 95 % intervals, as shares, of the wanted tables that
         do not hold it (of a plan that was made for none, all pairs that are asked together); and `people`, how many
         times as many respondents they need because it is asked.
 

@@ -269,7 +269,8 @@ class Plan:
         arms = f" in {len(self.parts):,} arms" if self.parts else ""
         protected = len(self.public) < len(self.schema)
         promised = f"epsilon {self.epsilon:.6g}" if protected else "none of them protected"
-        return f"<Plan of {len(self.schema)} features{arms}, {promised}, {self.fingerprint[:12]}>"
+        features = "1 feature" if len(self.schema) == 1 else f"{len(self.schema)} features"
+        return f"<Plan of {features}{arms}, {promised}, {self.fingerprint[:12]}>"
 
     def to_json(self) -> str:
         """The plan as JSON text: what a device needs, and what `save` writes."""
