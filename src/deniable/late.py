@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure
 
     from deniable.analyses.expectation import Expectation as Expectation
-    from deniable.analyses.expected_interval import ExpectedInterval as ExpectedInterval
     from deniable.analyses.plan_half_widths import Costs as Costs
     from deniable.analyses.power import Detectable as Detectable
+    from deniable.analyses.power import ExpectedInterval as ExpectedInterval
     from deniable.survey.plan import Plan
     from deniable.survey.schema import Schema
 
@@ -71,7 +71,7 @@ def interval(
     guess: Any,
 ) -> "ExpectedInterval":
     """What `Plan.interval` does: whether there will be an interval for a correlation or a difference."""
-    from deniable.analyses.expected_interval import expected_interval
+    from deniable.analyses.power import expected_interval
 
     return expected_interval(plan, first, second, correlation, difference, n, power, guess)
 

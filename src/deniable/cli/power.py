@@ -52,12 +52,7 @@ def _power(arguments: argparse.Namespace) -> None:
     kind = "correlation" if arguments.difference is None else "difference"
     effect = arguments.correlation if arguments.difference is None else arguments.difference
     n = plan.n if arguments.people is None else arguments.people
-    if not 0.05 < arguments.power < 1:
-        raise DeniableError(f"--power takes a share above 5% and below 100%, such as 80%; found {arguments.power:g}")
-    if n is not None and n < 1:
-        raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
-    if effect is None and n is None:
-        raise DeniableError("give what is to be seen, --correlation or --difference; or how many --people are asked")
+    _check(effect, n, arguments.power)
     guess = _guess(plan.schema, arguments.guess)
     of = f"between {arguments.first} and {arguments.second}"
     if kind == "difference":
@@ -72,6 +67,16 @@ def _power(arguments: argparse.Namespace) -> None:
         said.append(str(plan.interval(first, second, n=n, power=arguments.power, guess=guess, **{kind: effect})))
     what = "" if effect is None else f" of {_in_words(kind, effect)}"
     print(f"To see a {kind}{what} {of}, by a two-sided test at 5 %:", *said, sep="\n")
+
+
+def _check(effect: float | None, n: int | None, power: float) -> None:
+    """Refuse numbers that cannot be, by the options that they came with."""
+    if not 0.05 < power < 1:
+        raise DeniableError(f"--power takes a share above 5% and below 100%, such as 80%; found {power:g}")
+    if n is not None and n < 1:
+        raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
+    if effect is None and n is None:
+        raise DeniableError("give what is to be seen, --correlation or --difference; or how many --people are asked")
 
 
 def _probability(

@@ -85,21 +85,27 @@ def aim_from_json(document: Mapping[str, Any], schema: Schema) -> Aim | None:
 
 def _manner(found: Any, schema: Schema) -> Manner:
     """How a plan's JSON says that it was designed."""
-    given = asdict(Manner()) | found if isinstance(found, dict) else {}
-    lists = [given.get("apart"), given.get("together"), given.get("weights")]
-    if (
-        given.keys() != asdict(Manner()).keys()
-        or given["goal"] not in GOALS
-        or not (given["most"] is None or (type(given["most"]) is int and given["most"] > 0))
-        or not (type(given["spare"]) in (int, float) and 0 <= given["spare"] < 1)
-        or not all(isinstance(one, list | tuple) for one in lists)
-        or not all(_is_table(one, schema) for of in lists[:2] for one in of)
-        or not all(_is_weight(one, schema) for one in given["weights"])
-    ):
+    plain = asdict(Manner())
+    given = plain | found if isinstance(found, dict) else {}
+    if given.keys() != plain.keys() or not all(_is_option(name, one, schema) for name, one in given.items()):
         raise PlanError(f"the plan's design must be options of a design of its features; found {found!r:.200}")
     weights = tuple((tuple(table), float(weight)) for table, weight in given["weights"])
     apart, together = (tuple(map(tuple, given[name])) for name in ("apart", "together"))
     return Manner(given["goal"], weights, given["most"], apart, together, float(given["spare"]))
+
+
+def _is_option(name: str, found: Any, schema: Schema) -> bool:
+    """Whether what a plan's JSON has as an option of its design is one."""
+    match name:
+        case "goal":
+            return found in GOALS
+        case "most":
+            return found is None or (type(found) is int and found > 0)
+        case "spare":
+            return type(found) in (int, float) and 0 <= found < 1
+        case "weights":
+            return isinstance(found, list | tuple) and all(_is_weight(one, schema) for one in found)
+    return isinstance(found, list | tuple) and all(_is_table(one, schema) for one in found)
 
 
 def _is_weight(found: Any, schema: Schema) -> bool:
@@ -126,10 +132,7 @@ def _is_table(names: Any, schema: Schema) -> bool:
 def wanted_tables(schema: Schema, want: Any, order: int | None = None) -> tuple[Names, ...]:
     """The wanted tables, checked, each in the schema's order: those that are named, or all of so many questions."""
     if want is None:
-        size = min(2, len(schema)) if order is None else order
-        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= len(schema):
-            raise PlanError(f"order is how many questions each wanted table has, 1 to {len(schema)}; found {order!r}")
-        return tuple(combinations(schema.names, size))
+        return _tables_of_order(schema, min(2, len(schema)) if order is None else order)
     if order is not None:
         raise PlanError("order wants every table of so many questions; leave it out, or what is wanted by name")
     if isinstance(want, str) or not isinstance(want, Sequence) or not want:
@@ -138,6 +141,13 @@ def wanted_tables(schema: Schema, want: Any, order: int | None = None) -> tuple[
         one, each = f"[({listed(want)})]", f"[{listed(want)}]"
         raise PlanError(f"want is a list of tables: {one} for one table of all these, {each} for each by itself")
     return tuple(dict.fromkeys(names for table in want for names in tables_named(schema, table)))
+
+
+def _tables_of_order(schema: Schema, order: Any) -> tuple[Names, ...]:
+    """All tables of so many questions."""
+    if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= len(schema):
+        raise PlanError(f"order is how many questions each wanted table has, 1 to {len(schema)}; found {order!r}")
+    return tuple(combinations(schema.names, order))
 
 
 def tables_named(schema: Schema, table: Any) -> list[Names]:

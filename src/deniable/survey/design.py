@@ -156,13 +156,11 @@ class _Asked:
         wanted = _wanted(schema, names, strata, by_table, worst=goal == "worst")
         checked: Rules = rules(schema, places, tables)
         _check_sizes(wanted, strata, checked)
-        manner = Manner(
-            goal,
-            tuple((table, weight) for table, weight in by_table.items() if weight != 1),
-            checked.most,
-            *(tuple(tuple(names[k] for k in sorted(one)) for one in of) for of in (checked.apart, checked.together)),
-            spare,
+        unlike = tuple((table, weight) for table, weight in by_table.items() if weight != 1)
+        apart, together = (
+            tuple(tuple(names[k] for k in sorted(one)) for one in of) for of in (checked.apart, checked.together)
         )
+        manner = Manner(goal, unlike, checked.most, apart, together, spare)
         return cls(schema, tables, strata, wanted, names, shown, checked, manner)
 
     def found(self, epsilon: Epsilon) -> Shares:

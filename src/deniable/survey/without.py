@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from deniable.errors import PlanError, abbreviated, listed
-from deniable.survey.aim import Names
+from deniable.survey.aim import Aim, Manner, Names
 from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import Block, grouped, stand_in
 from deniable.survey.budget import best_for
@@ -24,20 +24,27 @@ def plan_without(plan: Plan, names: Sequence[str], options: Mapping[str, Any]) -
     left = [feature for feature in plan.schema if feature.name not in gone]
     if all(feature.name in plan.public for feature in left):
         raise PlanError(f"without {listed(gone)} nothing would be left that is protected; leave out fewer questions")
-    schema, aim = Schema(left), plan.aim
-    want = None if aim is None else want_without(aim.want, gone)
-    if aim is None or want is None or aim.manner is None:
-        if options:
-            raise PlanError(f"the plan was not designed, and takes no options of a design; found {listed(options)}")
-        changed = _changed(plan, schema, lambda arm: _protocols_without(arm, gone))
-        return changed if aim is None or not want else changed.for_aim(replace(aim, want=tuple(want)))
-    if unknown := [name for name in options if name not in aim.manner.options]:
-        known = ", ".join(aim.manner.options)
+    if plan.aim is not None and plan.aim.manner is not None:
+        return _designed_again(plan, plan.aim, plan.aim.manner, Schema(left), gone, options)
+    if options:
+        raise PlanError(f"the plan was not designed, and takes no options of a design; found {listed(options)}")
+    changed = _changed(plan, Schema(left), lambda arm: _protocols_without(arm, gone))
+    want = want_without(plan.want or (), gone)
+    return changed.for_aim(replace(plan.aim, want=tuple(want))) if plan.aim is not None and want else changed
+
+
+def _designed_again(
+    plan: Plan, aim: Aim, manner: Manner, schema: Schema, gone: Names, options: Mapping[str, Any]
+) -> Plan:
+    """The design of fewer questions, in the manner in which it was made, but for these options."""
+    if unknown := [name for name in options if name not in manner.options]:
+        known = ", ".join(manner.options)
         raise PlanError(f"without takes the names of questions, and {known} of a design; found {unknown[0]!r}")
+    want = want_without(aim.want, gone)
     public = [name for name in plan.public if name not in gone]
     epsilon = plan.epsilon if plan.asked is None else plan.asked
-    manner = aim.manner.without(gone, want).options | options
-    return design(schema, epsilon=epsilon, want=want, n=plan.n, public=public, **manner)
+    how = {**manner.without(gone, want).options, **options}
+    return design(schema, epsilon=epsilon, want=want, n=plan.n, public=public, **how)
 
 
 def _gone(schema: Schema, names: Sequence[Any]) -> Names:
