@@ -24,24 +24,27 @@ TABLE = ("b", "a")  # in another order than the schema
 EVERYTHING = ("b", "a", "c")
 
 
-def pairs_and_one() -> ExactDesign:
+def pairs_and_one(third: dn.GRR | dn.UnaryEncoding) -> ExactDesign:
     """Arms of two by several protocols, one that asks nothing of the table, and one that asks it in two blocks."""
     arms = [
         dn.Plan(dn.Schema([A, B]), {("a", "b"): dn.GRR(epsilon=3.0)}),
         dn.Plan(dn.Schema([A, C]), {("a", "c"): dn.SubsetSelection(epsilon=2.0, size=2)}),
-        dn.Plan(dn.Schema([B, C]), {("b", "c"): dn.GRR(epsilon=2.5)}),
+        dn.Plan(dn.Schema([B, C]), {("b", "c"): third}),
         dn.Plan(dn.Schema([C]), {"c": dn.RandomizedResponse(p=0.25, q=0.875)}),
         dn.Plan(dn.Schema([A, B]), {"a": dn.RandomizedResponse(epsilon=1.0), "b": dn.GRR(epsilon=1.0)}),
     ]
     people = ((0, 0, 0), (0, 1, 1), (0, 2, 1), (1, 0, 0), (1, 1, 0), (1, 2, 1))
-    return ExactDesign(dn.Plan(SCHEMA, arms=arms, unequal=True), EVERYTHING, people, (2, 1, 1, 1, 1))
+    design = ExactDesign(dn.Plan(SCHEMA, arms=arms, unequal=True), EVERYTHING, people, (2, 1, 1, 1, 1))
+    return design.with_best_weights()
 
 
-@pytest.fixture
-def at_truth(monkeypatch: pytest.MonkeyPatch) -> tuple[ExactDesign, WholeEvidence, list[np.ndarray]]:
+@pytest.fixture(params=[dn.GRR(epsilon=2.5), dn.UnaryEncoding.optimized(4.0)], ids=["GRR", "unary"])
+def at_truth(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> tuple[ExactDesign, WholeEvidence, list[np.ndarray]]:
     """A design, what it says with everything evaluated at the true tables, and the weights of each arm, in order."""
     monkeypatch.setattr("deniable.estimates.designs.least_squares.SPREAD", 0.0)
-    design = pairs_and_one()
+    design = pairs_and_one(request.param)
     seen = whole_evidence_of([design.counts()], TABLE)
     assert isinstance(seen, WholeEvidence)
     assert len(seen.rest.kinds) == 1
@@ -143,17 +146,21 @@ def test_it_is_least_squares_over_all_contrasts_that_arms_see(at_truth: Situatio
     assert np.trace(found) < 0.995 * np.trace(alone)
 
 
-def test_moments_of_a_family_are_those_of_its_blocks_one_by_one() -> None:
-    seen = whole_evidence_of([survey(PLAN, 3_000)], ["x0", "x1"])
+@pytest.mark.parametrize("unary", [False, True], ids=["as planned", "unary"])
+def test_moments_of_a_family_are_those_of_its_blocks_one_by_one(unary: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniable.inference.one_feature.CACHED", 64)
+    seen = whole_evidence_of([survey(UNARY if unary else PLAN, 3_000)], ["x0", "x1"])
     rng = np.random.default_rng(1)
     for family in seen.families:
+        assert (family.axis.weights is not None) == unary
         cells = family.tables.shape[1]
         rows = rng.normal(size=(len(family.sizes), 3, cells))
         found = family.moments(rows, family.tables)
         spreads = family.covariances(family.tables)
         for k, table in enumerate(family.tables):
             places = tuple(range(len(family.levels)))
-            kind = ArmKind(1, places, family.levels, (places,), (family.axis,), np.zeros(1 + cells, np.int64))
+            axis = replace(family.axis, weights=family.axis.weights[k, 0]) if unary else family.axis
+            kind = ArmKind(1, places, family.levels, (places,), (axis,), np.zeros(1 + cells, np.int64))
             one = kind.moments(rows[k], table)
             for key in vars(one):
                 np.testing.assert_allclose(getattr(found, key)[k], getattr(one, key), rtol=1e-9, atol=1e-9)
@@ -179,6 +186,13 @@ MOST = dict(zip(FLAGS, (0.2, 0.1, 0.15, 0.1, 0.3, 0.05), strict=True))
 FLAG_SCHEMA = dn.Schema([dn.Flag(name) for name in FLAGS])
 TRUTH = dn.simulate.truth(FLAG_SCHEMA, [(0.3, FEW), (0.7, MOST)])
 PLAN = dn.Plan(FLAG_SCHEMA, epsilon=4.0, arms=[list(arm) for arm in combinations(FLAGS, 3)])
+UNARY = dn.Plan(
+    FLAG_SCHEMA,
+    arms=[
+        dn.Plan(dn.Schema([dn.Flag(name) for name in arm]), {arm: dn.UnaryEncoding.optimized(4.0)})
+        for arm in combinations(FLAGS, 3)
+    ],
+)
 
 
 def survey(plan: dn.Plan, n: int, seed: int = 1, of: dn.simulate.Truth = TRUTH) -> dn.Counts:

@@ -42,7 +42,7 @@ class Family:
     are proper tables of the blocks, at which second moments are evaluated.
     """
 
-    axis: Axis  # with the weights of centring of each block
+    axis: Axis
     own: tuple[int, ...]  # places of its features in the table
     levels: tuple[int, ...]
     sizes: Array
@@ -128,9 +128,8 @@ class Blocks:
 def families(counted: Iterable[tuple[Block, Array]], names: Sequence[str], *, plain: bool = False) -> list[Family]:
     """The blocks that are taken whole for the table of these features, given their counts, with fitted tables.
 
-    Counts are of all reports and of each evidence column. There are no blocks if they ask no question beside the table,
-    or if there are too many of them for what they would gain. They are centred with each one's best weights, or
-    plainly.
+    Counts are of all reports and of each evidence column. There are none if they ask no question beside the table, or
+    if there are too many for what they would gain. They are centred with each one's best weights, or plainly.
     """
     blocks = _alike(_pooled(counted), names, plain=plain)
     if not blocks or _entries(blocks, len(names)) > MOST_ENTRIES:
@@ -218,9 +217,7 @@ def _alike(pooled: Pooled, names: Sequence[str], *, plain: bool) -> list[Blocks]
     made = []
     for (levels, axis), blocks in grouped.items():
         questions, arrays = (np.stack(each) for each in zip(*blocks, strict=True))
-        sizes = arrays[:, 0].astype(np.float64)
-        if not plain:
-            axis = axis.weighted_by(arrays[:, None])
+        sizes, axis = arrays[:, 0].astype(np.float64), axis if plain else axis.weighted_by(arrays[:, None])
         shares = axis.invert(arrays) @ answer_rows(axis.columns).T / sizes[:, None]
         made.append(Blocks(axis, levels, questions, sizes, shares))
     return made
@@ -237,8 +234,7 @@ def _by_own(blocks: Blocks, tables: Array, names: Sequence[str]) -> list[Family]
         made.append(
             Family(
                 blocks.axis.of_tables(members), places, blocks.levels, blocks.sizes[members],
-                blocks.questions[members, len(places) :],
-                blocks.shares[members], tables[members],
+                blocks.questions[members, len(places) :], blocks.shares[members], tables[members],
             )
         )  # fmt: skip
     return made
