@@ -83,9 +83,9 @@ def test_flags_without_enough_reports_stand_last(monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_lacks_reports_is_told_with_how_many_it_would_take(few: Findings) -> None:
-    (town,) = few.shares[1].unanswered
     lacking = sum(not share.enough for share in few.shares[1].shares)
-    assert (town.kind, town.names, town.missing, town.asked) == (Kind.ANSWERS, ("town",), lacking, 3)
+    towns = [(town.kind, town.names, town.missing, town.asked) for town in few.shares[1].unanswered]
+    assert towns == ([(Kind.ANSWERS, ("town",), lacking, 3)] if lacking else [])
     without = {pair.names for pair in few.pairs.tested if not pair.enough}
     assert without
     assert {one.names for one in few.unanswered if one.kind is Kind.PAIR} == without

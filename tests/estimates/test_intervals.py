@@ -8,7 +8,7 @@ import pytest
 
 import deniable as dn
 from tests.support.situations import tiny, values
-from tests.support.surveys import cumulants_of, repeated, some_counts
+from tests.support.surveys import repeated, some_counts
 
 
 def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> None:
@@ -98,8 +98,8 @@ def test_linear_questions_that_are_cells_are_answered_as_cells_and_others_by_the
     est = dn.estimate(rare, ["a", "b"]).about("population")
     assert est.cell(a=True).enough
     assert est.cell(b=True).enough
-    assert not est.cell(a=True, b=False).enough
-    assert not est.linear(weights).enough
+    assert est.cell(a=True, b=False).enough
+    assert not est.linear(weights).enough  # it is no product, so that its interval would be normal
     plan, _ = tiny("GRR")
     est = dn.estimate(some_counts(plan, 20), ["a", "b"])
     whole = np.zeros((4, 3))
@@ -118,8 +118,9 @@ def test_about_the_population_no_variation_is_not_knowledge() -> None:
     plan, _ = tiny("flags")
     for counts in ([[1, 1], [1, 1]], [[100, 0], [0, 0]]):
         est = dn.estimate(dn.Counts(plan, {("a", "b"): counts}), ["a", "b"]).about("population")
-        assert np.isnan(est.table()["low"].to_numpy()).all()
-        assert not est.cell(a=True, b=True).enough
+        cell = est.cell(a=True, b=True)
+        low, high = cell.confidence_interval()
+        assert not cell.enough or high - low > 0.02
         assert est.cell().confidence_interval() == (1, 1)  # how many there are is known
     public = dn.Plan(
         dn.Schema([dn.Choice("x", values(3)), dn.Flag("s")]),
@@ -128,20 +129,58 @@ def test_about_the_population_no_variation_is_not_knowledge() -> None:
     table = np.array([[2000, 900], [1000, 400], [1000, 500], [0, 0]])  # nobody is in the third region
     est = dn.estimate(dn.Counts(public, {("x", "s"): table}), ["x", "s"])
     assert est.cell(x="v2", s=True).confidence_interval() == (0, 0)  # of these respondents that is known,
-    assert not est.about("population").cell(x="v2", s=True).enough  # of others it is not
+    low, high = est.about("population").cell(x="v2", s=True).confidence_interval()
+    assert low < 0 < 3 / 2000 < high  # of others it is not
     ones = [dn.estimate(some_counts(plan, 1, seed=seed), ["a"]) for seed in range(200)]
     assert not sum(ones).about("population").cell(a=True).enough
     assert sum(ones).cell(a=True).enough
 
 
-def test_the_library_looks_at_independence_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whether_a_cell_is_answered_depends_on_the_plan_and_the_number_of_reports_alone() -> None:
+    """Whatever came out: rare answers, empty cells, and estimates far below zero."""
     plan, _ = tiny("flags")
-    est = dn.estimate(some_counts(plan, 3000), ["a", "b"])
-    assert est.cell(a=True, b=True).enough
-    never = cumulants_of(-1.0)
-    monkeypatch.setattr("deniable.estimates.respondent_group.Group.independent", lambda *_, **__: never)
-    assert not est.cell(a=True, b=True).enough
-    assert np.isnan(est.table()["low"].to_numpy()).all()
+    rng = np.random.default_rng(1)
+    for n, wanted in ((100, True), (3, False)):
+        for _ in range(40):
+            ones = rng.integers(0, n, 2, endpoint=True)
+            array = [[n, ones[0]], [ones[1], rng.integers(max(0, ones.sum() - n), ones.min(), endpoint=True)]]
+            for subject in ("respondents", "population"):
+                est = dn.estimate(dn.Counts(plan, {("a", "b"): array}), ["a", "b"]).about(subject)
+                assert np.isnan(est.table()["low"].to_numpy()).any() != wanted
+
+
+def test_too_little_noise_is_not_too_few_reports() -> None:
+    """Two flags of 1 000 respondents at epsilon 5 each, or of 20 000 at 8: the answer is known to a point or better."""
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    of = dn.simulate.truth(schema, [(0.7, {"a": 0.2, "b": 0.1}), (0.3, {"a": 0.7, "b": 0.4})])
+    rng = np.random.default_rng(1)
+    for n, epsilon, half in ((1_000, 5.0, 0.01), (20_000, 8.0, 0.001)):
+        plan = dn.Plan(schema, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=epsilon)))
+        held = []
+        for _ in range(300):
+            people = of.people(n, rng)
+            counts = dn.simulate.counts(people, plan, rng)
+            cell = dn.estimate(counts, ["a", "b"]).about("respondents").cell(a=True, b=True)
+            low, high = cell.confidence_interval()
+            assert (high - low) / 2 < half
+            held.append(low <= people[1, 1] / n <= high)
+        assert np.mean(held) > 0.94 - 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_an_interval_that_says_little_says_so() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=1.0)))
+    rare = dn.Counts(plan, {("a", "b"): [[1000, 400], [300, 125]]})
+    cell = dn.estimate(rare, ["a", "b"]).cell(a=True, b=True)
+    low, high = cell.confidence_interval()
+    assert (high - low) / 2 > cell.value
+    assert cell.says_little
+    assert str(cell).endswith(f"to {high:.4f}, says little)")
+    sure = dn.estimate(rare, ["a", "b"]).cell(a=False, b=False)
+    assert not sure.says_little
+    assert "says little" not in str(sure)
+    precise = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(epsilon=6.0)})
+    none = dn.estimate(dn.Counts(precise, {("a",): [20_000, 55]}), ["a"]).cell(a=True)  # below one point, and surely so
+    assert not none.says_little
 
 
 def test_an_interval_that_would_say_nothing_is_not_given() -> None:

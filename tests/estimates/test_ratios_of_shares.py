@@ -65,13 +65,16 @@ def test_answers_do_not_depend_on_the_order_of_features_and_values() -> None:
         for ask in (est.correlation, est.odds_ratio):
             one, other = ask("smoker", "drinker"), ask("drinker", "smoker")
             assert (one.value, one.stderr) == (pytest.approx(other.value), pytest.approx(other.stderr))
-            assert one.confidence_interval() == pytest.approx(other.confidence_interval())
+            # How skewed its error is, is that of shares given the first: to a hundredth of a standard error the same.
+            assert one.confidence_interval() == pytest.approx(other.confidence_interval(), abs=0.01 * one.stderr)
             assert one.effective_n == pytest.approx(other.effective_n)
         yes, no = est.correlation("smoker", "drinker"), est.correlation(("smoker", False), "drinker")
         assert no.value == pytest.approx(-yes.value)
-        assert no.confidence_interval() == pytest.approx([-end for end in reversed(yes.confidence_interval())])
+        turned = [-end for end in reversed(yes.confidence_interval())]
+        assert no.confidence_interval() == pytest.approx(turned, abs=0.01 * yes.stderr)
         yes, no = est.odds_ratio("smoker", "drinker"), est.odds_ratio(("smoker", False), "drinker")
-        assert no.confidence_interval() == pytest.approx([1 / end for end in reversed(yes.confidence_interval())])
+        inverse = [1 / end for end in reversed(yes.confidence_interval())]
+        assert no.confidence_interval() == pytest.approx(inverse, rel=0.01)
         one, other = est.association("smoker", "age"), est.association("age", "smoker")
         for measure_of in ("cramers_v", "mutual_information"):
             a, b = getattr(one, measure_of), getattr(other, measure_of)
@@ -239,7 +242,7 @@ def test_nothing_is_divided_by_what_may_be_zero() -> None:
     assert not est.ratio("a", between=("b", False, True)).enough
     assert not est.association("a", "b").cramers_v.enough
     few = dn.estimate(survey(40)[1], ["smoker", "age"]).about("population")
-    assert not few.cell(age="old").enough
+    assert not few.cell(age="old", smoker=True).enough
     assert np.isnan(few.conditional("smoker", given="age")["low"].to_numpy()).all()
 
 

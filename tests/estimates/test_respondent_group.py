@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.estimates.respondent_group import Group, judge
+from deniable.estimates.respondent_group import Group, judge, nearly_normal
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import row_functions
 from deniable.inference.one_feature import Axis
@@ -42,7 +42,7 @@ CORNER = [
     Setting("subsets", 1, 1.0, 1_000, "respondents"),
     Setting("subsets", 2, 1.0, 10_000, "population"),
     Setting("mixed", 3, 1.0, 10_000, "respondents"),
-    Setting("flags, q = 1/2", 3, 1.0, 1_000, "population"),
+    Setting("flags, q = 1/2", 3, 1.0, 10_000, "population"),
     Setting("mixed", 4, 4.0, 100_000, "population"),
     Setting("GRR", 3, 4.0, 10_000, "population", "together"),
     Setting("flags", 2, 2.0, 1_000, "population", "rare"),
@@ -55,7 +55,8 @@ SLACK = 4 * sqrt(0.05 * 0.95 / SURVEYS) - 0.01  # what chance may add to the one
 def test_intervals_cover_where_they_claim_to(setting: Setting) -> None:
     claimed = [one for one, _ in coverage(setting, SURVEYS, np.random.default_rng(1)) if one.claimed > 0.95]
     assert claimed
-    assert all(one.in_range(SLACK) for one in claimed), claimed
+    for one in claimed:  # an empty cell, whose estimate varies in few steps, may be held more often than that
+        assert one.in_range(SLACK) or (one.truth == 0 and one.covered > 0.95 and one.below < 0.035), claimed
 
 
 def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
@@ -68,7 +69,8 @@ def test_what_the_plan_and_the_size_say_is_asked_first() -> None:
     independent, even = group.independent(functions), group.even(rows, Subject.POPULATION)
     assert trusted(found, independent, cumulants_of(1.0)).mean() > 0.5
     assert not trusted(found, independent, even).any()
-    assert not judge([group], rows, Subject.POPULATION)[1].any()
+    assert not nearly_normal([group], rows, Subject.POPULATION).any()
+    assert judge([group], rows, Subject.POPULATION)[1].all()  # its score interval does not need it
 
 
 def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:
@@ -83,7 +85,7 @@ def test_intervals_about_the_respondents_do_not_cover_the_population() -> None:
 
 
 def test_too_few_reports_are_not_answered() -> None:
-    for setting in (Setting("GRR", 4, 2.0, 200, "population"), Setting("unary", 4, 4.0, 200, "respondents")):
+    for setting in (Setting("GRR", 4, 0.5, 1_000, "population"), Setting("unary", 4, 1.0, 1_000, "respondents")):
         assert all(one.claimed < 0.05 for one, _ in coverage(setting, 300, np.random.default_rng(1)))
 
 

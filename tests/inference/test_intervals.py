@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import limits
@@ -19,10 +20,30 @@ def test_without_skewness_it_is_the_normal_interval() -> None:
 
 
 def test_the_corrections_worked_by_hand() -> None:
-    """gamma = 0.1, rho = 0.2: kappa1 = -0.1, kappa3 = -0.5, and the quantiles of z = 2 and -2 are 1.65 and -2.35."""
+    """z = 2, V = 4, c = 0.4, g = 0.2: k = 0.1, half steps of 0.2 / (1 + 4 / 0.8), and the score equation is solved."""
     level = 0.9544997361036416  # of two standard errors
-    low, high = limits(cumulants_of(4.0, third=0.1 * 8, with_variance=0.2 * 8), level)
-    assert [float(low), float(high)] == pytest.approx([10 - 2 * 1.65, 10 + 2 * 2.35])
+    c, g, k, further = 0.4, 0.2, 0.1, 0.2 / 6
+    found = cumulants_of(4.0, third=4 * g, with_variance=4 * c, of_variance=4 * c**2)  # the variance goes along with it
+    low, high = (float(end) for end in limits(found, level))
+    for end, side in ((low + further, -1), (high - further, 1)):
+        away = end - 10
+        assert away + k == pytest.approx(side * 2 * np.sqrt(4 + c * away))
+
+
+def test_an_uncertain_variance_has_students_quantiles() -> None:
+    """Var(v) = V^2 / 5, none of it along with the estimate: ten degrees of freedom."""
+    low, high = limits(cumulants_of(4.0, of_variance=16 / 5), 0.95)
+    assert [float(low), float(high)] == pytest.approx([10 - 2.228139 * 2, 10 + 2.228139 * 2])
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0])
+def test_numbers_of_rare_events_are_held_as_by_exact_intervals(rate: float) -> None:
+    """A Poisson number has the variance, third and fourth cumulant that it is: without the steps none would be held."""
+    counts = np.arange(200.0)
+    variance = np.maximum(counts, 0.25)
+    low, high = limits(Cumulants(counts, variance, variance, variance, variance, variance), 0.95)
+    held = (low <= rate) & (rate <= high)
+    assert stats.poisson.pmf(counts, rate)[held].sum() > 0.935
 
 
 def test_the_corrections_are_those_of_a_studentised_mean() -> None:

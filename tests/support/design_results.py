@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
+from deniable.estimates.ratios_of_shares import ratio_of
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import limits
-from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, Question, without_rounding
-from deniable.inference.tensors import answer_rows, flat
-from deniable.inference.trust import SLACK
+from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, Question
+from deniable.inference.tensors import answer_rows
 
 KINDS = ("cells", "margins", "conditional shares", "differences", "correlations")
 LEVEL = 0.95
@@ -91,10 +91,6 @@ class Asked:
         """What an estimate of the pair says of every result, about a subject."""
         about, n = Subject(subject), est.n
         cumulants, trusted = judge(est.groups, self.rows, about)
-        lengths = trusted.shape
-        weights = flat(self.rows)
-        covariance = weights @ est.groups[0].dense(about) @ weights.T / n**2
-        covariance = without_rounding(covariance, SLACK / n)
         low, high = limits(cumulants, LEVEL)
         made = {}
         for kind, places in self.places.items():
@@ -104,13 +100,13 @@ class Asked:
                 spread = np.sqrt(np.maximum(cumulants.variance[one], 0)) / n
                 made[kind] = _kept(trusted[one], cumulants.mean[one] / n, spread, low[one] / n, high[one] / n)
                 continue
-            entries = np.ravel_multi_index(at, lengths)
-            x, spread = cumulants.mean[at] / n, covariance[entries[:, :, None], entries[:, None, :]]
-            question = QUESTIONS[kind]
-            ratio = question.distribution(x, spread)
-            enough = trusted[at].all(axis=1) & question.divisors_positive(x, spread) & np.isfinite(ratio.stderr)
-            ends = (ratio.ppf(0.5 + side * LEVEL / 2) for side in (-1, 1))
-            made[kind] = _kept(enough, ratio.value, ratio.stderr, *ends)
+            each = []
+            for one in places:
+                pieces = [[self.rows[0][i], self.rows[1][j]] for i, j in one]
+                ratio = ratio_of(QUESTIONS[kind], est.groups, pieces, about)
+                ends = ratio.distribution.limits(LEVEL, QUESTIONS[kind].least, QUESTIONS[kind].most)
+                each.append((ratio.enough, ratio.distribution.value, ratio.distribution.stderr, *ends))
+            made[kind] = _kept(*map(np.array, zip(*each, strict=True)))
         return made
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from deniable.estimates.pairs.association import pair_table
-from deniable.estimates.respondent_group import Group, judge
+from deniable.estimates.ratios_of_shares import ratio_of
+from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import wald
 from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
@@ -80,24 +81,15 @@ def asked(many: Surveys, one: Asked) -> tuple[Any, Any, Any, Any]:
     levels = many.shares.shape
     rows = [np.vstack([np.eye(1, 1 + axis.m), answer_rows(axis.m)]) for axis in axes]
     at = [tuple(0 if x is None else 1 + x % m for x, m in zip(place, levels, strict=True)) for place in one.shares]
-    weights = np.array([np.kron(rows[0][i], rows[1][j]) for i, j in at])
-    group = Group(n, axes, many.estimates)
-    shares = group.entries @ weights.T / n
-    spread = weights @ group.dense(many.subject) @ weights.T / n**2
-    trusted = judge([group], rows, many.subject)[1]
-    claims = np.all([trusted[:, i, j] for i, j in at], axis=0) & one.question.divisors_positive(shares, spread)
+    pieces = [[rows[0][i], rows[1][j]] for i, j in at]
+    found = ratio_of(one.question, [Group(n, axes, many.estimates)], pieces, many.subject)
+    low, high = found.distribution.limits(LEVEL, one.question.least, one.question.most)
     true = np.broadcast_to(many.shares, many.people.shape) if many.subject is Subject.POPULATION else many.people / n
     wide = along(np.moveaxis(true, 0, -1), [margins(m) for m in levels])
     truth = np.stack([wide[:, i, j] for i, j in at], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        law = one.question.distribution(shares, spread)
-        low, high = (law.ppf(0.5 + side * LEVEL / 2) for side in (-1, 1))
-        return (
-            one.question.distribution(truth, np.zeros_like(spread)).value,
-            low,
-            high,
-            claims & np.isfinite(low + high),
-        )
+        value = one.question.distribution(truth, np.zeros_like(found.covariance)).value
+    return value, low, high, found.enough
 
 
 def strengths(many: Surveys, one: Strength) -> tuple[Any, Any, Any, Any]:

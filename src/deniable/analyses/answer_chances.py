@@ -21,7 +21,6 @@ from deniable.estimates.designs.table_parts import block_parts
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.interface import Respondents
 from deniable.estimates.respondent_group import Group
-from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, margins
 from deniable.survey.plan import Plan
 
@@ -52,33 +51,18 @@ def simulated_surveys(expected: "Expectation", enough: Enough) -> Iterator[bool]
     rng = np.random.default_rng(SEED)
     (whole,) = expected.estimate.groups
     assert isinstance(whole, ArmsGroup)
-    seen = whole.seen.local
-    roots = [_root(kind) for kind in seen.kinds]
     for _ in range(SURVEYS):
-        group = _drawn(expected.plan, expected.estimate, seen, roots, rng)
+        group = _drawn(expected.plan, expected.estimate, whole.seen.local, rng)
         yield group is not None and enough(replace(expected.estimate, groups=(group,)))
 
 
-def _root(kind: ArmKind) -> Array:
-    """A root of the covariance of one report's estimate of its cells, which is singular: shares sum to one."""
-    covariance = kind.seconds(kind.shares) - np.outer(kind.shares, kind.shares)
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
-
-
-def _drawn(
-    plan: Plan, expected: Estimate, seen: Evidence, roots: list[Array], rng: np.random.Generator
-) -> Respondents | None:
+def _drawn(plan: Plan, expected: Estimate, seen: Evidence, rng: np.random.Generator) -> Respondents | None:
     """The respondents of one simulated survey; None if nobody was asked the whole table."""
     n, sizes = expected.n, [kind.n for kind in seen.kinds]
     if plan.has_arms:
         rest = max(0, n - sum(sizes))
         sizes = rng.multinomial(n, np.array([*sizes, rest]) / (sum(sizes) + rest))[:-1].tolist()
-    kinds = [
-        kind.scaled(size, kind.shares + root @ rng.standard_normal(kind.cells) / np.sqrt(size))
-        for kind, root, size in zip(seen.kinds, roots, sizes, strict=True)
-        if size
-    ]
+    kinds = [kind.drawn(size, rng) for kind, size in zip(seen.kinds, sizes, strict=True) if size]
     if not any(len(kind.places) == len(expected.features) for kind in kinds):
         return None
     if not plan.has_arms:

@@ -1,8 +1,10 @@
 """The sample size that a question without an interval would need, approximately.
 
-Whether there are enough reports for an interval is a rule (`trust`) about the plan, the true shares and N. Likely
-shares, found by shrinkage, are put in their place, and the least N is looked for at which the same rule is met. It is
-an approximation, as good as the shares are known; where one cannot be told from zero, "very roughly" is said.
+Whether there are enough reports for the interval of a share is a rule (`trust`) about the plan and N alone, so that the
+least N is found by trying. What divides by shares, or needs to be nearly normal, is also judged by what came out: then
+likely shares, found by shrinkage, are put in place of the true ones, surveys of such a truth are simulated, by normal
+draws, and the least N is looked for at which MOSTLY of them get an answer. It is an approximation, as good as the
+shares are known; where one cannot be told from zero, "very roughly" is said.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +34,47 @@ STEP = 1.04
 STEPS = 293
 # At least this many times the reports there are is said to be needed, as these were not enough.
 MORE = 1.1
-# Numbers of reports are rounded up to one of these, times a power of ten.
-ROUND = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+# Numbers of reports are rounded up to one of these, times a power of ten: by at most a tenth or so.
+ROUND = (
+    10,
+    11,
+    12,
+    13,
+    14,
+    15,
+    16,
+    18,
+    20,
+    22,
+    24,
+    26,
+    28,
+    30,
+    33,
+    36,
+    40,
+    44,
+    48,
+    52,
+    56,
+    60,
+    65,
+    70,
+    75,
+    80,
+    90,
+    100,
+)
+# So many of the simulated surveys are to get an answer: four in five real ones then do, whose truth is not quite known.
+MOSTLY = 0.95
+# So many surveys are simulated: the share that gets an answer then has a standard error of five points or so.
+DRAWS = 60
+# Over arms each survey takes long, and fewer are simulated.
+DRAWS_OF_ARMS = 20
+# Simulations begin with this seed, so that a question has one answer.
+SEED = 20_261_118
+# From the least number at which likely shares themselves get an answer, so many steps more are tried at a time.
+STRIDE = 3
 # A share further than this many standard errors above zero can be told from it.
 CLEAR = 2
 # No cell is taken as rarer than this part of what it would be if answers were independent.
@@ -65,7 +106,9 @@ def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
 
 def for_conditional(est: Estimate, what: str, given: str) -> Needed:
     """The sample size for the intervals of all rows of `est.conditional(what, given=given)`."""
-    return _for_estimate(est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any())
+    return _for_estimate(
+        est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any(), by_chance=True
+    )
 
 
 def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
@@ -80,7 +123,13 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
                 interval, test = answered(scaled(_some_of(group, places), times))
                 return np.atleast_1d(interval & test)
 
-            found |= zip(own, _needed(counts.n, least_steps(enough, len(own)), unclear), strict=True)
+            def mostly(times: float, places: Places, group: Supposed = group) -> Bools:
+                drawn = [np.logical_and(*answered(one)) for one in surveys(scaled(_some_of(group, places), times))]
+                shares = np.reshape([np.atleast_1d(one) for one in drawn], (-1, len(places))).mean(axis=0)
+                return np.asarray(shares >= MOSTLY)
+
+            steps = until(mostly, least_steps(enough, len(own)))
+            found |= zip(own, _needed(counts.n, steps, unclear), strict=True)
     return found
 
 
@@ -92,15 +141,60 @@ def _some_of(group: Supposed, places: Places) -> Supposed:
     return group
 
 
-def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool]) -> Needed:
-    """The sample size at which a question to an estimate, straight from counts, has an answer that is trusted."""
+def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool], *, by_chance: bool = False) -> Needed:
+    """The sample size at which a question to an estimate, straight from counts, has an answer that is trusted.
+
+    Whether it has may depend on what came out `by_chance`.
+    """
     (before,) = est.groups
     group, unclear = likely(before if isinstance(before, BlockGroup | ArmsGroup) else product_form(before))
 
     def enough(times: float, places: Places) -> Bools:
         return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
 
-    return _needed(est.n, least_steps(enough, 1), unclear)[0]
+    def mostly(times: float, places: Places) -> Bools:
+        drawn = [one for many in surveys(scaled(group, times)) for one in _each(many)]
+        share = np.mean([ask(replace(est, groups=(one,))) for one in drawn[:DRAWS_OF_ARMS]])
+        return np.full(len(places), share >= MOSTLY)
+
+    steps = least_steps(enough, 1)
+    return _needed(est.n, until(mostly, steps) if by_chance else steps, unclear)[0]
+
+
+def surveys(group: Supposed) -> list[Supposed]:
+    """Simulated surveys of the truth that a group supposes: normal draws around it.
+
+    Those of a product form are one group of as many tables, each survey's one after another, in the last axis.
+    """
+    rng = np.random.default_rng(SEED)
+    if isinstance(group, ArmsGroup):
+        return [group.drawn(rng) for _ in range(DRAWS_OF_ARMS)]
+    features, entries = len(group.axes), group.entries
+    values, vectors = np.linalg.eigh(group.dense(Subject.POPULATION))
+    root = vectors * np.sqrt(np.maximum(values, 0))[..., None, :]
+    noise = np.einsum("...ij,d...j->d...i", root, rng.standard_normal((DRAWS, *entries.shape)))
+    drawn = (entries + noise).reshape(-1, *group.truth.shape[:features])
+    drawn[(slice(None), *[0] * features)] = group.n
+    return [replace(group, truth=np.moveaxis(drawn, 0, -1))]
+
+
+def _each(group: Supposed) -> list[Supposed]:
+    """The groups of single tables that a group of many is made of."""
+    if isinstance(group, ArmsGroup):
+        return [group]
+    return [replace(group, truth=group.truth[..., k]) for k in range(group.truth.shape[-1])]
+
+
+def until(mostly: Callable[[float, Places], Bools], steps: Places) -> Places:
+    """The least step, STRIDE by STRIDE from some that were found, at which surveys mostly get an answer."""
+    steps, open_ = steps.copy(), np.flatnonzero(steps <= STEPS)
+    while len(open_):
+        by_step = {step: open_[steps[open_] == step] for step in np.unique(steps[open_]).tolist()}
+        failed = [places[~mostly(STEP**step, places)] for step, places in by_step.items()]
+        open_ = np.concatenate(failed)
+        steps[open_] += STRIDE
+        open_ = open_[steps[open_] <= STEPS]
+    return steps
 
 
 def likely(group: AnyGroup) -> tuple[Supposed, Bools]:

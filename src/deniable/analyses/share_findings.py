@@ -17,6 +17,7 @@ from deniable.analyses.reports_needed import Needed, for_cells
 from deniable.analyses.who_was_asked import Asked
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate, estimate
+from deniable.inference.intervals import share_says_little
 from deniable.survey.describe import short_name
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Choice, Feature, Flag
@@ -49,6 +50,11 @@ class Share:
     def enough(self) -> bool:
         """Whether there are enough reports for the interval."""
         return not isnan(self.low)
+
+    @property
+    def says_little(self) -> bool:
+        """Whether the interval is too long to tell much."""
+        return self.enough and share_says_little(self.value, self.low, self.high)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 
 Row = dict[str, Any]
 
@@ -44,13 +44,23 @@ def _text(rows: Sequence[Row], stream: IO[str]) -> str:
     numbers = [k for k, name in enumerate(head) if any(isinstance(row[name], float) for row in rows)]
     numbers += [head.index(name) for name in ("low", "high") if head.index(name) not in numbers]
     cells: list[list[str | None]] = []
-    for row in rows:
+    notes = [SAYS_LITTLE if _says_little(row) else "" for row in rows]
+    head += [""] * any(notes)
+    for row, note in zip(rows, notes, strict=True):
         texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
         if row["low"] is None:
             texts |= {"low": NOT_ENOUGH, "high": None}
-        cells.append(list(texts.values()))
+        cells.append([*texts.values(), *([note] if any(notes) else [])])
     lines = aligned(head, cells, numbers=numbers, rule=is_terminal(stream), colour=coloured(stream))
     return "\n".join(lines)
+
+
+def _says_little(row: Row) -> bool:
+    """Whether a row is of a share whose interval is too long to tell much."""
+    from deniable.inference.intervals import share_says_little
+
+    interval: list[Any] = [row.get(name) for name in ("proportion", "low", "high")]
+    return None not in interval and share_says_little(*interval)
 
 
 def _cell(name: str, value: Any) -> str:

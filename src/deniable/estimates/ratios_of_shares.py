@@ -7,7 +7,7 @@ answers such a question for one table, or for many tables of the same features a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,6 @@ from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
     all_answers,
-    cell_weights,
-    names_of,
     places_of,
     product_weights,
     tidy,
@@ -28,8 +26,9 @@ from deniable.estimates.answers_as_weights import (
 )
 from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.pairs.independence import wald_test_if_any
-from deniable.estimates.respondent_group import judge
+from deniable.estimates.respondent_group import error_cumulants, judge
 from deniable.inference.about_whom import Subject
+from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import (
@@ -43,7 +42,7 @@ from deniable.inference.ratios import (
     without_rounding,
 )
 from deniable.inference.results import JointAnswer, effective_n
-from deniable.inference.tensors import along, contract, flat
+from deniable.inference.tensors import contract, flat
 from deniable.inference.trust import SLACK, Bools
 from deniable.survey.schema import Flag
 
@@ -83,34 +82,29 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
         raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
     est, groups = of_features(est, "conditional", *others, what)
     *grid, own = all_answers(est.features)
-    rows = [*grid, own], [*grid, np.eye(1, own.shape[1])]  # with an answer, and whatever it is
-    (top, first), (bottom, second) = (judge(groups, of, est.subject) for of in rows)
-    x = np.stack(np.broadcast_arrays(top.mean, bottom.mean), axis=-1) / est.n
-    both = np.reshape(_with_given(est, groups), top.variance.shape)
-    of_top, of_both, of_bottom = np.broadcast_arrays(top.variance, both, bottom.variance)
-    spread = np.moveaxis(np.array([[of_top, of_both], [of_both, of_bottom]]), (0, 1), (-2, -1)) / est.n**2
-    spread = without_rounding(spread, SLACK / est.n)
-    found = CONDITIONAL.distribution(x, spread)
-    trusted = first & second & CONDITIONAL.divisors_positive(x, spread) & np.isfinite(found.stderr)
-    low, high = (np.where(trusted, found.ppf(0.5 + side * level / 2), np.nan) for side in (-1, 1))
-    shares = found.value
-    low, high = np.minimum(low, shares), np.maximum(high, shares)  # of rounding
+    anything = np.eye(1, own.shape[1])[0]
+    shape = [len(matrix) for matrix in (*grid, own)]
+    numbers = np.array(
+        [_share_within(est, groups, [*cell[:-1], anything], cell, level) for cell in product(*grid, own)]
+    ).T.reshape(4, *shape)
+    return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)))
+
+
+def _share_within(
+    est: AnyEstimate, groups: Groups, given: Vectors, both: Vectors, level: float
+) -> tuple[float, float, float, float]:
+    """A conditional proportion, its standard error, and the ends of its interval, which are nan without one."""
+    found = ratio_of(CONDITIONAL, groups, [both, given], est.subject)
+    value = float(found.distribution.value)
+    low, high = map(float, found.distribution.limits(level, CONDITIONAL.least, CONDITIONAL.most))
+    low, high = min(low, value), max(high, value)  # of rounding
     if est.fitted is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = along(est.fitted, rows[0]) / along(est.fitted, rows[1])
-        low, high = np.minimum(np.clip(low, 0, 1), shares), np.maximum(np.clip(high, 0, 1), shares)
-    return tidy(est.features, {"proportion": shares, "stderr": found.stderr, "low": low, "high": high})
-
-
-def _with_given(est: AnyEstimate, groups: Groups) -> list[Array]:
-    """The covariance of each cell with its margin over all features but the last, in C order of the cells."""
-    covariances = []
-    for answers in product(*(feature.answers for feature in est.features)):
-        cell = dict(zip(names_of(est.features), answers, strict=True))
-        weights = cell_weights(est.features, cell)
-        margin = [*weights[:-1], np.eye(1, len(weights[-1]))[0]]
-        covariances.append(total([group.covariance(weights, margin, est.subject) for group in groups]))
-    return covariances
+            value = float(np.divide(contract(est.fitted, both), contract(est.fitted, given)))
+        low, high = min(max(low, 0.0), value), max(min(high, 1.0), value)
+    if not found.enough:
+        low = high = np.nan
+    return value, float(found.distribution.stderr), low, high
 
 
 def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
@@ -133,7 +127,7 @@ def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> 
     >>> round(est.difference("smoker", between=("age", "18-29", "65+")).value, 3)
     0.136
     """
-    return _asked(est, DIFFERENCE, two_shares(est.features, what, between), -1, 1)
+    return _asked(est, DIFFERENCE, two_shares(est.features, what, between))
 
 
 def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
@@ -156,7 +150,7 @@ def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> Joint
     >>> round(est.ratio("smoker", between=("age", "18-29", "65+")).value, 2)
     1.55
     """
-    return _asked(est, RATIO, two_shares(est.features, what, between), 0, inf)
+    return _asked(est, RATIO, two_shares(est.features, what, between))
 
 
 def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
@@ -179,7 +173,7 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
     """
     (a, is_a, no_a), (b, is_b, no_b) = two_indicators(est.features, first, second)
     pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
-    return _asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs], 0, inf)
+    return _asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
 
 def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
@@ -203,7 +197,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     -0.07
     """
     indicated = two_indicators(est.features, first, second)
-    found = _asked(est, CORRELATION, correlation_pieces(*indicated), -1, 1)
+    found = _asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
     if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
         return found
@@ -225,22 +219,21 @@ def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate,
     return projected, linear_groups(projected)
 
 
-def _asked(
-    est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]], least: float, most: float
-) -> JointAnswer:
+def _asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
     """The result of a question about a few shares, whose weights are products over features."""
     est = est.project(*dict.fromkeys(name for one in products for name in one))
     groups, n = linear_groups(est), est.n
     pieces = [product_weights(est.features, one) for one in products]
     found = ratio_of(question, groups, pieces, est.subject)
-    value, cut = float(found.distribution.value), (-inf, inf)
+    value = float(found.distribution.value)
     if est.fitted is not None:
         fitted = np.array([contract(est.fitted, weights) for weights in pieces]) / n
-        value, cut = float(question.distribution(fitted, found.covariance).value), (least, most)
+        value = float(question.distribution(fitted, found.covariance).value)
     sampling = matrix(pieces, lambda w, v: total([group.sampling_covariance(w, v) for group in groups])) / n**2
     wide, ours = (float(question.variance(found.shares, of)) for of in (sampling, found.covariance))
     size = effective_n(n, wide, ours, est.subject)
-    return JointAnswer(question.name, value, found.distribution, bool(found.enough), est.subject, size, *cut)
+    can_be, cut = (question.least, question.most), est.fitted is not None
+    return JointAnswer(question.name, value, found.distribution, bool(found.enough), est.subject, size, *can_be, cut)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +249,7 @@ class Ratio:
 def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Ratio:
     """The result of a question about a few shares, whose weights are products over features.
 
-    There are enough reports if the interval of every share is trusted, and all that is divided by is surely above zero.
+    There are enough reports if there are for every share, and all that is divided by is surely above zero.
     """
     n = sum(group.n for group in groups)
     shares = total([np.stack([contract(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
@@ -265,9 +258,25 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     _, judged = judge(groups, [rows for rows, _ in columns], subject)
     at: tuple[Any, ...] = (..., *(places.reshape(-1) for _, places in columns))
     trusted = judged[at].all(axis=-1)
-    distribution = question.distribution(shares, covariance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = _error(question, groups, pieces, shares, subject)
+        distribution = question.distribution(shares, covariance).with_error(error)
     enough = trusted & question.divisors_positive(shares, covariance) & np.isfinite(distribution.stderr)
-    return Ratio(shares, covariance, distribution, np.asarray(enough))
+    return Ratio(shares, covariance, distribution, np.asarray(enough & (distribution.bottom > 0)))
+
+
+def _error(
+    question: Question, groups: Sequence[Respondents], pieces: Sequence[Vectors], shares: Array, subject: Subject
+) -> Cumulants:
+    """The cumulants of the error of top - r bottom at the ratio itself, as a sum of independent parts."""
+    n = sum(group.n for group in groups)
+    parts = NOTHING
+    differ = next(k for k, (one, other) in enumerate(zip(*pieces[:2], strict=True)) if not np.array_equal(one, other))
+    for place, factor, share in question.errors(shares):
+        asked, own = (differ, pieces[place]) if isinstance(place, int) else (1, [pieces[place[k]][k] for k in (0, 1)])
+        found = error_cumulants(groups, own, asked, share, subject)
+        parts = parts + found.scaled(np.nan_to_num(factor, nan=0.0, posinf=0.0, neginf=0.0) / n)
+    return parts
 
 
 def _covariance(groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Array:

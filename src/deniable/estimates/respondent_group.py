@@ -4,7 +4,7 @@ What an `Estimate` is a sum of, if nothing more is known. `interface.Respondents
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,12 @@ from deniable.inference.tensors import (
     over_answers,
     over_entries,
 )
-from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, within
+from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, nearly_normal_sum, shaped, within
+
+# So many respondents are added to each answer where the shape of an estimate's distribution is looked up (Jeffreys).
+ADDED = 0.5
+# The shares at which polynomials of the fourth degree are evaluated, to be known between them.
+NODES = np.linspace(0.0, 1.0, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +150,8 @@ class Group:
         found = self._cumulants(functions, by_table(self.truth))
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         even = self._even(functions) if self._plain == self.axes else self.even(rows, subject)
-        return Judged(self.n, self.asked, found, fixed, (self.independent(functions), even))
+        shape = self._cumulants(functions, by_margins(self.truth, len(self.axes), ADDED))
+        return Judged(self.n, self.asked, found, fixed, (self.independent(functions), even), shape=shape)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
         """The exact distribution of an answer to one feature, if its estimate is that of one evidence column."""
@@ -239,6 +245,41 @@ class Group:
 def judge(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Bools]:
     """The cumulants of a sum of groups for all combinations of rows of weights, and which intervals are trusted."""
     return judged_sum([group.judged(rows, subject) for group in groups], rows, subject)
+
+
+def error_cumulants(
+    groups: Sequence[Respondents], vectors: Sequence[Array], feature: int, share: Array, subject: Subject
+) -> Cumulants:
+    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each table.
+
+    With a conditional share it is the sum's error. Every cumulant is a polynomial of the share, of the fourth degree at
+    most, and is found from its values at NODES.
+    """
+    rows = [vector[None] for vector in vectors]
+    rows[feature] = rows[feature] - NODES[:, None] * np.eye(1, rows[feature].shape[1])
+    weights, each = _lagrange(share), [group.judged(rows, subject) for group in groups]
+
+    def at_share(of: Cumulants) -> Cumulants:
+        at_nodes = (getattr(of, part.name).reshape(weights.shape) for part in fields(of))
+        return Cumulants(*((values * weights).sum(axis=-1) for values in at_nodes))
+
+    found = sum((one.found for one in each), start=NOTHING)
+    shape = sum((one.shape or one.found for one in each), start=NOTHING)
+    return shaped(at_share(found), at_share(shape), SLACK * sum(group.n for group in groups))
+
+
+def _lagrange(numbers: Array) -> Array:
+    """The weights of values at NODES whose sum is a polynomial's value at each of some numbers, in a new last axis."""
+    x = np.clip(np.asarray(numbers, np.float64), 0.0, 1.0)[..., None]
+    return np.stack(
+        [np.prod((x - np.delete(NODES, k)) / (node - np.delete(NODES, k)), axis=-1) for k, node in enumerate(NODES)],
+        axis=-1,
+    )
+
+
+def nearly_normal(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
+    """Which combinations of rows of weights are so nearly normal that what is made of them has normal intervals."""
+    return nearly_normal_sum([group.judged(rows, subject) for group in groups], rows, subject)
 
 
 def product_form(of: Respondents) -> Group:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
 from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
-from deniable.estimates.respondent_group import judge
+from deniable.estimates.respondent_group import judge, nearly_normal
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.intervals import checked_level, limits
@@ -121,7 +121,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
         variance = 0.0
     known = variance == 0 and not any(group.zero_by_chance(subject) for group in groups)
-    trusted = judge(groups, all_answers(est.features), subject)[1][of_cells != 0]
+    trusted = nearly_normal(groups, all_answers(est.features), subject)[of_cells != 0]
     enough = known or (variance > 0 and bool(trusted.all()))
     found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
     sampling = sum(group.sampling_variance(weights) for group in groups)

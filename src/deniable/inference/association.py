@@ -13,6 +13,7 @@ to say, which weighs each direction of D by its own precision; intervals leave z
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,8 @@ class AssociationDistribution:
         """The p-value of no association: intervals of a level above 1 - p_value, and no others, begin at zero."""
         return self.test.p_value
 
-    def limits(self, level: float) -> tuple[Any, Any]:
-        """The ends of the confidence interval.
+    def limits(self, level: float, least: float = 0.0, most: float = inf) -> tuple[Any, Any]:
+        """The ends of the confidence interval, within the least and the most that the strength can be.
 
         It begins at zero exactly if Wald's test does not reject independence at 1 - level. Its upper end is a quantile
         of the part of the confidence distribution above zero, so that it is never at zero. As long as that leaves the
@@ -115,7 +116,7 @@ class AssociationDistribution:
         low = np.where(np.isnan(self.p_value), np.nan, self.test.least(alpha))
         if (sure := np.asarray(self.p_value < alpha)).any():
             low[sure] = np.maximum(low[sure], self._at(sure)._lower(alpha))
-        return self._shown(low), self._shown(high)
+        return np.clip(self._shown(low), least, most), np.clip(self._shown(high), least, most)
 
     def _lower(self, alpha: float) -> Any:
         """The phi^2 up to which |D|^2 is too large."""

@@ -50,11 +50,24 @@ class Cumulants:
         zero = np.zeros(np.shape(mean))
         return cls(np.asarray(mean), np.asarray(variance), zero, zero, zero, zero)
 
+    @property
+    def squared_step(self) -> Array:
+        """The square of the steps that an estimate varies in: kappa4 / V, for jumps of one size that is their square.
+
+        It is at least as large as the skewness and the covariance with the variance say; zero without any variance.
+        """
+        some = np.asarray(self.variance) > 0
+        fourth, third, with_variance = (
+            np.where(some, of, 0.0) / np.where(some, self.variance, 1.0)
+            for of in (self.fourth, self.third, self.covariance_with_variance)
+        )
+        return np.maximum(fourth, np.maximum(third**2, with_variance**2))
+
     def at(self, place: int) -> "Cumulants":
         """The cumulants of the estimate at one place, in C order."""
         return Cumulants(*(getattr(self, field.name).reshape(-1)[place] for field in fields(self)))
 
-    def scaled(self, unit: float) -> "Cumulants":
+    def scaled(self, unit: float | Array) -> "Cumulants":
         """The cumulants of the estimates times a number, which may be negative: the k-th grows with its k-th power."""
         return Cumulants(*(getattr(self, field.name) * unit ** ORDERS[field.name] for field in fields(self)))
 
@@ -174,16 +187,20 @@ def by_table(truth: Array) -> Contraction:
     return lambda matrices: along(truth, matrices)
 
 
-def by_margins(truth: Array, features: int) -> Contraction:
-    """Contraction with the table of independent answers that has this one's margins, clipped and made to sum to one."""
+def by_margins(truth: Array, features: int, added: float = 0.0) -> Contraction:
+    """Contraction with the table of independent answers that has this one's margins, clipped and made to sum to one.
+
+    So many respondents may be `added` to each answer, a prior by which no answer is impossible.
+    """
     n = truth[(0,) * features]
-    return by_shares(
-        n,
-        [
-            _proper(truth[tuple(slice(None) if k == feature else 0 for k in range(features))] / n)
-            for feature in range(features)
-        ],
-    )
+    lines = [truth[tuple(slice(None) if k == feature else 0 for k in range(features))] for feature in range(features)]
+    return by_shares(n, [_with_prior(_proper(line / n), added / n) for line in lines])
+
+
+def _with_prior(shares: Array, added: Array) -> Array:
+    """Shares (1, s_1, ..., s_m) of a feature's answers if a part of a whole is added to each of its answers."""
+    answers = max(len(shares) - 1, 2)
+    return np.concatenate([shares[:1], (shares[1:] + added) / (1 + answers * added)])
 
 
 def by_shares(n: Array, margins: Sequence[Array]) -> Contraction:

@@ -1,7 +1,10 @@
-"""The exact distribution of one evidence column's count, a binomial or a sum of two, and its mid-p intervals.
+"""The exact distribution of one evidence column's count, a binomial or a sum of two, and its exact intervals.
 
 Of N respondents of whom t are counted it is Bin(t, q) + Bin(N - t, p); about a population with the share pi it is
-Bin(N, p + (q - p) pi). Its intervals need no approximation, but steps that are small.
+Bin(N, p + (q - p) pi). An interval holds all truths under which neither tail of the count, P(C > c) + w P(C = c) nor
+P(C < c) + w P(C = c), is too small. The weight w is between that of the mid-p interval, 1/2, where the count varies in
+many steps, and that of Clopper's and Pearson's, 1, where it hardly varies at all. It depends on the truth that is
+tried and not on the count, so that nothing is selected, and no truth is held much less often than the level says.
 """
 
 from dataclasses import dataclass
@@ -11,9 +14,10 @@ import numpy as np
 
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
+from deniable.inference.trust import WIDEST
 
-# A count must have this standard deviation, were all answers equally common, and half of it at the estimate.
-STEPS = 5
+# With this variance of the count, the weight of the count itself in both tails is half way, at 3/4.
+HALF_WAY = 5
 # Exact intervals are computed for at most so many reports; beyond them the normal interval takes over.
 MOST_EXACT = 1_000_000
 
@@ -34,11 +38,8 @@ class OneColumn:
 
     @property
     def enough(self) -> bool:
-        """Whether steps of one are small, were answers equally common and, half as strictly, at the estimate."""
-        if self.p == 0 and self.q == 1 and self.subject is Subject.RESPONDENTS:
-            return True  # nothing was randomized
-        usual, own = self._variance(self.n / self.answers), self._variance(self.estimate)
-        return usual >= STEPS**2 and 4 * own >= STEPS**2
+        """Whether an interval would be short enough to say something, were all answers equally common."""
+        return sqrt(self._variance(self.n / self.answers)) <= WIDEST * self.n * (self.q - self.p)
 
     @property
     def estimate(self) -> float:
@@ -46,7 +47,7 @@ class OneColumn:
         return (self.c - self.p * self.n) / (self.q - self.p)
 
     def limits(self, level: float) -> tuple[float, float]:
-        """The mid-p interval of how many respondents it is true for, or n times the population's share.
+        """The exact interval of how many respondents it is true for, or n times the population's share.
 
         Where it ends at none or at all of the respondents, it goes on as the normal interval does: nothing is cut.
         """
@@ -72,39 +73,49 @@ class OneColumn:
             return self.n * rate * (1 - rate)
         return t * self.q * (1 - self.q) + (self.n - t) * self.p * (1 - self.p)
 
+    def _weight(self, variance: float, chance: float) -> float:
+        """The part of P(C = c) in the upper tail, where a count has this variance; the lower tail has as large a one.
+
+        What is not in the lower tail is in the upper: below a chance of 1/2 ends of the upper tail are looked for.
+        """
+        own = 1 / (1 + variance / HALF_WAY) / 2
+        return 0.5 + own if chance < 0.5 else 0.5 - own
+
     def _first(self, chance: float) -> int:
-        """The least number t of respondents under which P(C > c) + P(C = c) / 2 exceeds this chance, or n + 1."""
+        """The least number t of respondents under which P(C > c) + w P(C = c) exceeds this chance, or n + 1."""
         from scipy.special import ndtri
 
         # The normal approximation says where to look first.
         guess = self.estimate + float(ndtri(chance)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
         near = int(min(max(guess, 0.0), float(self.n)))
         low, high, width = near, near, 2
-        while low > 0 and self._above(low) > chance:
+        while low > 0 and self._above(low, chance) > chance:
             low, width = max(0, low - width), 4 * width
-        while high <= self.n and not self._above(high) > chance:
+        while high <= self.n and not self._above(high, chance) > chance:
             high, width = min(self.n + 1, high + width), 4 * width
         while low < high:
             t = (low + high) // 2
-            low, high = (low, t) if self._above(t) > chance else (t + 1, high)
+            low, high = (low, t) if self._above(t, chance) > chance else (t + 1, high)
         return low
 
-    def _above(self, t: int) -> float:
-        """The upper mid-p tail P(C > c) + P(C = c) / 2, if it is true for t respondents."""
+    def _above(self, t: int, chance: float) -> float:
+        """The upper tail P(C > c) + w P(C = c), if it is true for t respondents."""
+        w = self._weight(self._variance(t), chance)
         first_a, a = binomial(t, self.q)
         first_b, b = binomial(self.n - t, self.p)
-        above = np.concatenate([[1.0], 1 - np.cumsum(b) + b / 2, [0.0]])  # of B, for counts before, in and after b
+        above = np.concatenate([[1.0], 1 - np.cumsum(b) + w * b, [0.0]])  # of B, for counts before, in and after b
         left = self.c - first_a - np.arange(len(a)) - first_b
         return float(a @ above[np.clip(left, -1, len(b)) + 1])
 
     def _rate(self, chance: float) -> float:
-        """The rate of showing the column at which the upper mid-p tail of the count is this chance, by bisection."""
+        """The rate of showing the column at which the upper tail of the count is this chance, by bisection."""
         from scipy.special import bdtr, bdtrc
 
         low, high = 0.0, 1.0
         while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-15:
-            above = (bdtrc(self.c, self.n, middle) + 1 - (bdtr(self.c - 1, self.n, middle) if self.c else 0)) / 2
-            low, high = (low, middle) if above > chance else (middle, high)
+            w = self._weight(self.n * middle * (1 - middle), chance)
+            more, less = bdtrc(self.c, self.n, middle), bdtr(self.c - 1, self.n, middle) if self.c else 0.0
+            low, high = (low, middle) if more + w * (1 - more - less) > chance else (middle, high)
         return middle
 
 

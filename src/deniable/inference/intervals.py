@@ -1,12 +1,21 @@
-"""Confidence intervals of estimates: normal ones with a Cornish-Fisher correction, and their limits.
+"""Confidence intervals of estimates: score intervals with a Cornish-Fisher correction.
 
-The studentised error (mu - t) / sqrt(V) of an estimate is nearly normal. With
+A score interval holds all numbers t that the estimate mu is not too far from, by the variance that it would have there.
+If the truth is t and not mu, the variance V is larger by c (t - mu), with c = Cov(mu, V) / V; and the quantiles of the
+error are, by Cornish-Fisher, z sqrt(V) + k, with k = g (z^2 - 1) / 6 and g = kappa3 / V. So the ends solve
 
-    gamma = kappa3 / V^1.5,   rho = Cov(mu, V) / V^1.5
+    (t - mu + k)^2 = z^2 (V + c (t - mu)),    which is    t = mu - k + z^2 c / 2 -+ z sqrt(V - c k + z^2 c^2 / 4)
 
-its quantiles are, to first order, z - rho / 2 + (gamma - 3 rho) (z^2 - 1) / 6. When to trust them is said in `trust`;
-estimates from one evidence column have exact intervals instead (`exact_binomial`).
+To first order they are those of a studentised estimate. Two things are added. What the variance estimate varies by
+itself, not along with mu, makes z a quantile of Student's t, with Satterthwaite's degrees of freedom. And as an
+estimate varies in steps of about u = sqrt(kappa4 / V), where these are large each end is up to half a step further out:
+as Clopper's and Pearson's interval is beside the mid-p interval.
+
+When to trust intervals is said in `trust`; estimates from one evidence column have exact ones (`exact_binomial`).
 """
+
+from dataclasses import dataclass
+from math import isinf
 
 import numpy as np
 
@@ -14,6 +23,14 @@ from deniable.errors import EstimateError
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array
 
+# A share's interval says little where its half-width is above the share itself, and above this: one point.
+LITTLE = 0.01
+# The interval of a ratio says little where its upper end is more than this many times its lower end.
+TENFOLD = 10
+# With this variance, in squared steps, an end is a quarter of a step further out; with none half a step.
+MANY_STEPS = 5
+# The least degrees of freedom of a variance estimate: with fewer, Student's distribution says nothing of an interval.
+FEWEST_DEGREES = 2.5
 # A standard normal number is further from zero than this one time in a thousand.
 ONE_IN_A_THOUSAND = 3.29
 
@@ -29,18 +46,65 @@ def checked_level(level: float) -> float:
     return number
 
 
-def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
-    """The ends of a confidence interval in respondents, by Cornish-Fisher for a studentised estimate.
+def share_says_little(value: float, low: float, high: float) -> bool:
+    """Whether the interval of a share is too long to tell much: its half-width is above the share, and above LITTLE."""
+    return (high - low) / 2 > max(value, LITTLE)
 
-    The correction is for the estimate's skewness, and for its correlation with its own estimated variance.
+
+def ratio_says_little(low: float, high: float, least: float, most: float) -> bool:
+    """Whether an interval is too long to tell much, of what can be between two numbers.
+
+    It does if it is longer than half of that; where there is no most, if it is more than TENFOLD from end to end.
     """
-    from scipy.special import ndtri
+    if isinf(most):
+        return not 0 < high <= TENFOLD * low
+    return high - low > (most - least) / 2
 
-    z = float(ndtri(0.5 + level / 2))
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """What moves the ends of a score interval: the quantile z, how V grows along (c), skewness (k) and half steps."""
+
+    z: Array
+    c: Array
+    k: Array
+    further: Array
+
+    @classmethod
+    def of(cls, found: Cumulants, level: float) -> "Corrections":
+        """The corrections for an estimate with these cumulants; none but z where it does not vary."""
+        some = np.asarray(found.variance) > 0
+        variance = np.where(some, found.variance, 1.0)
+        c, g = (np.where(some, of, 0.0) / variance for of in (found.covariance_with_variance, found.third))
+        spare = np.where(some, found.variance_of_variance, 0.0) / variance**2 - c**2 / variance
+        z = _quantiles(np.maximum(spare, 0.0), level)
+        # More skewness, or as much against the variance's own, would let ends turn back as the level rises.
+        most = 1.5 * np.sqrt(variance) / z * np.where(c * g < 0, np.maximum(1 - c**2 / variance, 0.0), 1.0)
+        k = np.clip(g, -most, most) * (z**2 - 1) / 6
+        squared = found.squared_step
+        further = np.sqrt(squared) / 2 / (1 + variance / np.maximum(MANY_STEPS * squared, 1e-300))
+        return cls(z, c, k, further)
+
+
+def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
+    """The ends of a confidence interval in respondents: a score interval, by Cornish-Fisher.
+
+    The corrections are for the estimate's skewness, its covariance with its own estimated variance, how uncertain that
+    variance is, and the steps in which the estimate varies.
+    """
+    fix = Corrections.of(found, level)
     some = np.asarray(found.variance) > 0
-    stderr = np.sqrt(np.where(found.variance < 0, np.nan, found.variance))
-    third, with_variance = found.third, found.covariance_with_variance
-    gamma, rho = (np.where(some, of, 0) / np.where(some, stderr, 1) ** 3 for of in (third, with_variance))
-    bend = np.clip(gamma - 3 * rho, -1.5 / z, 1.5 / z)  # more would let ends turn back as the level rises
-    shift = -rho / 2 + bend * (z**2 - 1) / 6
-    return found.mean - stderr * (shift + z), found.mean - stderr * (shift - z)
+    away = fix.z * np.sqrt(np.maximum(found.variance - fix.c * fix.k, 0.0) + (fix.z * fix.c) ** 2 / 4) + fix.further
+    middle = fix.z**2 * fix.c / 2 - fix.k
+    zero = np.where(found.variance < 0, np.nan, 0.0)
+    low, high = (found.mean + np.where(some, middle + side * away, zero) for side in (-1, 1))
+    return low, high
+
+
+def _quantiles(spare: Array, level: float) -> Array:
+    """Quantiles of Student's t, given the squared coefficient of variation of a variance estimate by itself."""
+    from scipy.special import ndtri, stdtrit
+
+    upper = 0.5 + level / 2
+    degrees = np.maximum(2 / np.maximum(spare, 1e-300), FEWEST_DEGREES)
+    return np.asarray(np.where(spare < 1e-7, ndtri(upper), stdtrit(np.minimum(degrees, 1e8), upper)))

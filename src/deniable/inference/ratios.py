@@ -8,18 +8,28 @@
 
 Numerator and denominator are taken as normal, with variances by the delta method from exact gradients. Then
 top - r bottom is normal for every r, so the ratio is at most r with the probability that it is at most zero (Fieller).
-That holds near the ends of what a ratio can be, and where the denominator is not known well. Shares stand in the last
-axis, so that many tables are asked at once.
+That holds near the ends of what a ratio can be, and where the denominator is not known well: an interval may have no
+upper end. Intervals are Fieller's with the corrections of a score interval (`intervals`): with D = top - r bottom, r is
+in it if
+
+    (D - k)^2 <= z^2 (V(r) - c D)
+
+where c, k and the steps are those of the error of D, which is a sum over a few products over features. Shares stand in
+the last axis, so that many tables are asked at once.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.inference.cumulants import Cumulants
+from deniable.inference.intervals import Corrections
 from deniable.inference.one_feature import Array
+from deniable.inference.trust import LEAST_STEPS
 
 # A sum of products of gradients and covariances below this part of its terms is rounding.
 ROUNDING_OF_PRODUCTS = 1e-12
@@ -36,7 +46,7 @@ class RatioDistribution:
     """The confidence distribution of a ratio top / bottom of two normal estimates, by Fieller.
 
     `pdf`, `cdf` and `ppf` are as those of scipy's frozen distributions. With a bottom of 1 that does not vary it is the
-    normal distribution of the top.
+    normal distribution of the top. `limits` are corrected for what is known of the `error` of top - r bottom.
     """
 
     top: Any
@@ -44,6 +54,39 @@ class RatioDistribution:
     of_top: Any  # variance
     of_both: Any  # covariance
     of_bottom: Any  # variance
+    error: Cumulants | None = None
+
+    def with_error(self, error: Cumulants) -> "RatioDistribution":
+        """The same with the cumulants of the error of top - r bottom at the ratio itself.
+
+        Where next to nothing happened the variance is too small, or below zero; steps say how small it can be.
+        """
+        short = LEAST_STEPS * error.squared_step - np.nan_to_num(self._variance(self.value), nan=-inf)
+        missing = np.where(np.isfinite(short), np.maximum(short, 0.0), 0.0)
+        return replace(self, of_top=self.of_top + missing, error=error)
+
+    def limits(self, level: float, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
+        """The ends of the confidence interval; `least` or `most` where there is no end because the bottom may be zero.
+
+        These are the least and the most that the ratio can be.
+        """
+        zero = np.zeros(np.shape(self.top))
+        error = Cumulants.normal(zero, zero) if self.error is None else self.error
+        fix = Corrections.of(error, level)
+        return self._end(fix, -1, least)[()], self._end(fix, 1, most)[()]
+
+    def _end(self, fix: Corrections, side: int, without: float) -> Array:
+        """One end of the confidence interval: a root of a r^2 - 2 b r + c, which is at most zero inside."""
+        z2, top = fix.z**2, self.top + side * fix.further - fix.k
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            a = self.bottom**2 - z2 * self.of_bottom
+            b = top * self.bottom + z2 * (fix.c * self.bottom / 2 - self.of_both)
+            c = top**2 + z2 * (fix.c * top - (self.of_top - fix.c * fix.k))
+            end = (b + side * np.sqrt(np.maximum(_rounded(b**2 - a * c, b**2 + np.abs(a * c), ROUNDING), 0.0))) / a
+        if not np.isfinite(without):
+            return np.where(a > 0, end, without)
+        outside = (side < 0) & ((a * without - 2 * b) * without + c > 0) & (b**2 > a * c)
+        return np.where((a > 0) | outside, end, without)
 
     @property
     def value(self) -> Any:
@@ -99,17 +142,13 @@ class RatioDistribution:
         """A score interval's distribution: intervals leave zero out exactly if a chi-square test of a zero top does.
 
         The variance of top - r bottom is changed by a line in r: where r is zero it is that of the test, and where r is
-        the ratio that was found it is as before.
+        the ratio that was found it is as before. Corrections, which the test does not have, go.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             change = self.top**2 / statistic - self.of_top
             change = np.where(np.isfinite(change / self.value), change, 0.0)
             slope = np.where(change != 0, change / self.value, 0.0)
-        return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2)
-
-    def limits(self, level: float) -> tuple[Any, Any]:
-        """The ends of the confidence interval: quantiles with the same probability beyond each."""
-        return self.ppf(0.5 - level / 2), self.ppf(0.5 + level / 2)
+        return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2, error=None)
 
     def _variance(self, r: Any) -> Array:
         """The variance of top - r bottom; nan where it is negative."""
@@ -124,19 +163,27 @@ class RatioDistribution:
 
 @dataclass(frozen=True)
 class Question:
-    """A ratio of two functions of shares, and the places of the shares that must surely be above zero."""
+    """A ratio of two functions of shares, and sums of shares, by their places, that must surely be above zero.
+
+    `errors` says what the error of top - r bottom is, to first order, a sum of: the errors of conditional shares. For
+    each it gives the place of the share on top, or two places of which one has the first feature's answer and one the
+    second's; its factor; and the conditional share.
+    """
 
     name: str
     top: Callable[[Array], Value]
     bottom: Callable[[Array], Value]
-    divisors: tuple[int, ...]
+    divisors: tuple[tuple[int, ...], ...]
+    errors: Callable[[Array], tuple[tuple[int | tuple[int, int], Array, Array], ...]]
+    least: float
+    most: float
 
     def distribution(self, shares: Array, covariance: Array) -> RatioDistribution:
         """The confidence distribution of the ratio, given estimated shares and their covariance."""
         with np.errstate(divide="ignore", invalid="ignore"):
             (top, up), (bottom, down) = self.top(shares), self.bottom(shares)
-            pairs = (_product(*pair, covariance) for pair in ((up, up), (up, down), (down, down)))
-            return RatioDistribution(top, bottom, *pairs)
+            of_top, of_both, of_bottom = (_product(*pair, covariance) for pair in ((up, up), (up, down), (down, down)))
+            return RatioDistribution(top, bottom, of_top, of_both, of_bottom)
 
     def variance(self, shares: Array, covariance: Array) -> Array:
         """The variance of the estimated ratio, by the delta method."""
@@ -150,10 +197,10 @@ class Question:
         return (up - (top / bottom)[..., None] * down) / bottom[..., None]
 
     def divisors_positive(self, shares: Array, covariance: Array) -> npt.NDArray[np.bool_]:
-        """Whether all shares that are divided by are SURELY_POSITIVE standard errors above zero."""
-        places = list(self.divisors)
-        variances = np.einsum("...ii->...i", covariance)[..., places]
-        enough = (variances >= 0) & (shares[..., places] > SURELY_POSITIVE * np.sqrt(np.maximum(variances, 0)))
+        """Whether all sums of shares that are divided by are SURELY_POSITIVE standard errors above zero."""
+        sums = np.array([np.isin(np.arange(shares.shape[-1]), places) for places in self.divisors], np.float64)
+        variances = np.einsum("di,...ij,dj->...d", sums, covariance, sums)
+        enough = (variances >= 0) & (shares @ sums.T > SURELY_POSITIVE * np.sqrt(np.maximum(variances, 0)))
         return np.asarray(enough.all(axis=-1))
 
 
@@ -236,8 +283,35 @@ def _deviations(x: Array) -> Value:
     return root, _stacked(root / a / 2, root / not_a / 2, root / b / 2, root / not_b / 2, 0 * both)
 
 
-CONDITIONAL = Question("conditional share", _first, _second, (1,))  # (both, given)
-DIFFERENCE = Question("difference", _difference, _one, (1, 3))  # (a, b, c, d)
-RATIO = Question("ratio", _first_share, _second_share, (1, 2, 3))  # (a, b, c, d)
-ODDS_RATIO = Question("odds ratio", _outer_product, _inner_product, (0, 1, 2, 3))  # (both, one, the other, neither)
-CORRELATION = Question("correlation", _covariance, _deviations, (0, 1, 2, 3))  # (a, not a, b, not b, both)
+def _error_of_share(x: Array) -> Any:
+    both, given = _parts(x)
+    return ((0, np.ones_like(both), both / given),)
+
+
+def _error_of_difference(x: Array) -> Any:
+    a, b, c, d = _parts(x)
+    return (0, 1 / b, a / b), (2, -1 / d, c / d)
+
+
+def _error_of_ratio(x: Array) -> Any:
+    a, b, c, d = _parts(x)
+    return (0, 1 / b, a / b), (2, -(a / b) / c, c / d)
+
+
+def _error_of_odds(x: Array) -> Any:
+    a, b, c, d = _parts(x)
+    return (0, d + a * d / b, a / (a + b)), (2, -(a + a * d / c), c / (c + d))
+
+
+def _error_of_covariance(x: Array) -> Any:
+    a, not_a, b, _, both = _parts(x)
+    return ((0, 2), not_a, both / a), ((1, 2), -a, (b - both) / not_a)
+
+
+# Shares: (both, given); (a, b, c, d); (both, one, the other, neither); (a, not a, b, not b, both).
+CONDITIONAL = Question("conditional share", _first, _second, ((1,),), _error_of_share, 0, 1)
+DIFFERENCE = Question("difference", _difference, _one, ((1,), (3,)), _error_of_difference, -1, 1)
+RATIO = Question("ratio", _first_share, _second_share, ((1,), (3,)), _error_of_ratio, 0, inf)
+MARGINS = (0, 1), (2, 3), (0, 2), (1, 3)
+ODDS_RATIO = Question("odds ratio", _outer_product, _inner_product, MARGINS, _error_of_odds, 0, inf)
+CORRELATION = Question("correlation", _covariance, _deviations, ((0,), (1,), (2,), (3,)), _error_of_covariance, -1, 1)

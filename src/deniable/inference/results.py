@@ -7,9 +7,9 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.intervals import checked_level, limits
+from deniable.inference.intervals import checked_level, limits, ratio_says_little, share_says_little
 from deniable.inference.ratios import RatioDistribution
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +48,11 @@ class Answer:
         """The standard error of the proportion; nan where the estimated variance is negative."""
         return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
 
+    @property
+    def says_little(self) -> bool:
+        """Whether the 95 % interval is so long that it tells little: its half-width is above the share itself."""
+        return self.enough and share_says_little(self.value, *self.confidence_interval())
+
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """The confidence interval of the true proportion.
 
@@ -78,7 +83,8 @@ class Answer:
         if not self.enough:
             return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
         low, high = self.confidence_interval()
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
+        little = f", {SAYS_LITTLE}" if self.says_little else ""
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}{little})"
 
     def __repr__(self) -> str:
         return f"<Answer {self}>"
@@ -123,14 +129,20 @@ class JointAnswer:
     enough: bool
     subject: Subject
     effective_n: float
-    least: float = -inf  # the least and the most that it can be, for proper tables; other results are not cut
+    least: float = -inf  # the least and the most that it can be
     most: float = inf
+    bounded: bool = False  # whether the interval is cut to what it can be, the value itself included
     merged: tuple[Merged, ...] = ()
 
     @property
     def stderr(self) -> float:
         """The standard error, by the delta method; nan where there is none."""
         return float(self.distribution.stderr)
+
+    @property
+    def says_little(self) -> bool:
+        """Whether the 95 % interval is so long that it tells little: longer than half of what the result can be."""
+        return self.enough and ratio_says_little(*self.confidence_interval(), self.least, self.most)
 
     @property
     def how(self) -> str:
@@ -159,15 +171,18 @@ class JointAnswer:
         level = checked_level(level)
         if not self.enough:
             return nan, nan
-        low, high = map(float, self.distribution.limits(level))
-        return min(max(low, self.least), self.value), max(min(high, self.most), self.value)
+        low, high = map(float, self.distribution.limits(level, self.least, self.most))
+        if self.bounded:
+            low, high = max(low, self.least), min(high, self.most)
+        return min(low, self.value), max(high, self.value)
 
     def __str__(self) -> str:
         low, high = self.confidence_interval()
         if isnan(low) or isnan(high):
             return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
-        merged = f"; merged {merged_in_words(self.merged)}" if self.merged else ""
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how}{merged})"
+        more = f", {SAYS_LITTLE}" if self.says_little else ""
+        more += f"; merged {merged_in_words(self.merged)}" if self.merged else ""
+        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how}{more})"
 
     def __repr__(self) -> str:
         return f"<{self.name} {self}, about the {self.subject}>"

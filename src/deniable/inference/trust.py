@@ -1,13 +1,18 @@
 """The rule by which intervals are trusted, or "not enough reports" is said.
 
-Four numbers say how far an estimate of variance V, estimated by v, is from being normal with a known variance:
+The interval of a share (`intervals`) is a score interval that also holds where answers are rare and where there is
+hardly any noise, so what its rule asks for is known before any report is read: that the interval, were all answers
+equally common, is no longer than everything that a share can be, and about a population that there are enough
+respondents. A rule that looked at the estimate would keep the errors of one side and drop those of the other.
+
+What has only a normal interval also needs to be nearly normal. Four numbers say how far an estimate of variance V,
+estimated by v, is from being normal with a known variance:
 
     skewness kappa3 / V^1.5,   Cov(mu, v) / V^1.5,   sqrt(Var(v)) / V,   excess kurtosis kappa4 / V^2
 
-An interval is trusted where these four are small if all answers are independent and equally common, not much larger
-with the margins that were found, and not very much larger at the estimate itself. The first does not depend on the
-answers, so it cannot take sides: a rule that looked at the cell alone would keep the errors of one side and drop those
-of the other. What was conditioned, or found by maximum likelihood, is trusted where that which it was made from is.
+It is nearly normal where these four are small if all answers are independent and equally common, not much larger
+with the margins that were found, and not very much larger at the estimate itself. What was conditioned, or found by
+maximum likelihood, is trusted where that which it was made from is nearly normal.
 """
 
 from collections.abc import Sequence
@@ -37,10 +42,12 @@ WITH_MARGINS = 1.5
 AT_ESTIMATE = 3
 # About the population each group has at least this many respondents: its variance is too small by one part in so many.
 FEWEST = 50
-# The standard error of a proportion, were all answers equally common, beyond which an interval would say nothing.
-WIDEST = 0.5
+# The standard error of a proportion, were all answers equally common, beyond which its 95 % interval is longer than 1.
+WIDEST = 0.255
 # A variance below this part of what it was compared with is rounding: it is taken as zero.
 SLACK = 1e-9
+# A variance is taken as at least this part of the squared step that single respondents make an estimate vary in.
+LEAST_STEPS = 0.25
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,8 @@ class Judged:
 
     `references` are the cumulants with independent answers of the same margins, and with equally common answers; only
     estimates straight from counts have them. The others are `enough` where what they were made from is trusted. `own`
-    are the cumulants that are judged, if not those that were found.
+    are the cumulants that are judged, if not those that were found; and `shape` those, as large or not, that are as
+    far from normal as the estimate is and vary less than those at the estimate, if there are such.
     """
 
     n: int
@@ -59,6 +67,7 @@ class Judged:
     references: tuple[Cumulants, Cumulants] | None = None
     enough: Bools | bool = True
     own: Cumulants | None = None
+    shape: Cumulants | None = None
 
 
 def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Bools]:
@@ -67,20 +76,61 @@ def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) 
     Results that have no error get the variance zero, and are trusted.
     """
     found = sum((one.found for one in each), start=NOTHING)
-    enough = (found.variance > 0) & reduce(np.logical_and, [one.enough for one in each])
-    enough &= subject is Subject.RESPONDENTS or reduce(np.minimum, [one.asked for one in each]) >= FEWEST
+    enough = _known_beforehand(each, subject)
+    if any(one.shape for one in each):
+        found = shaped(found, sum((one.shape or one.found for one in each), start=NOTHING))
+    fixed = _fixed(each, rows)
+    enough = (enough & (found.variance > 0)) | fixed
+    return replace(found, variance=np.where(fixed, 0.0, found.variance)), np.asarray(enough)
+
+
+def nearly_normal_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> Bools:
+    """Whether a sum over groups of respondents is so nearly normal that normal intervals of it can be trusted."""
+    found = sum((one.found for one in each), start=NOTHING)
+    enough = _known_beforehand(each, subject) & (found.variance > 0)
     if products := [(one.own or one.found, *one.references) for one in each if one.references]:
-        own, independent, even = (sum(parts, start=NOTHING) for parts in zip(*products, strict=True))
-        n = sum(one.n for one in each)
-        enough &= trusted(own, independent, even) & (even.variance <= (WIDEST * n) ** 2)
+        enough &= trusted(*(sum(parts, start=NOTHING) for parts in zip(*products, strict=True)))
+    return np.asarray(enough | _fixed(each, rows))
+
+
+def _known_beforehand(each: Sequence[Judged], subject: Subject) -> Bools:
+    """Whether there are enough respondents, and an interval were short enough if answers were equally common."""
+    respondents = subject is Subject.RESPONDENTS or reduce(np.minimum, [one.asked for one in each]) >= FEWEST
+    enough: Bools = np.asarray(reduce(np.logical_and, [one.enough for one in each], np.asarray(respondents)))
+    if references := [one.references for one in each if one.references]:
+        even = sum((one[1] for one in references), start=NOTHING)
+        enough = enough & (even.variance <= (WIDEST * sum(one.n for one in each)) ** 2)
+    return np.asarray(enough)
+
+
+def _fixed(each: Sequence[Judged], rows: Sequence[Array]) -> Bools:
+    """Whether a result has no error in any group, or is how many respondents there are."""
     looked_at = [matrix[:, 1:].any(axis=1) for matrix in rows]
-    nothing_asked = ~reduce(np.logical_or.outer, looked_at)  # then it is how many respondents there are
-    fixed = nothing_asked | reduce(np.logical_and, [one.fixed for one in each])
-    return replace(found, variance=np.where(fixed, 0.0, found.variance)), np.asarray(enough | fixed)
+    nothing_asked = ~reduce(np.logical_or.outer, looked_at)
+    return np.asarray(nothing_asked | reduce(np.logical_and, [one.fixed for one in each]))
+
+
+def shaped(found: Cumulants, shape: Cumulants, slack: float = 0.0) -> Cumulants:
+    """The mean and the variance that were found, with all else in proportion to that of a steadier shape.
+
+    Where next to nothing happened the variance that was found is too small, or below zero: it is at least LEAST_STEPS
+    of the squared step. A shape whose variance is at most `slack` is none: it is normal.
+    """
+    some = shape.variance > slack
+    third, fourth, with_variance = (
+        np.where(some, of, 0.0) / np.where(some, shape.variance, 1.0)
+        for of in (shape.third, shape.fourth, shape.covariance_with_variance)
+    )
+    variation = np.where(some, shape.variance_of_variance, 0.0) / np.where(some, shape.variance, 1.0) ** 2
+    least = LEAST_STEPS * np.where(some, shape.squared_step, -np.inf)
+    variance = np.maximum(found.variance, least)
+    return Cumulants(
+        found.mean, variance, variance * third, variance * fourth, variance * with_variance, variance**2 * variation
+    )
 
 
 def trusted(found: Cumulants, independent: Cumulants, even: Cumulants) -> Bools:
-    """Whether intervals are to be trusted, given also the cumulants of independent and of equally common answers."""
+    """Whether an estimate is nearly normal, given also the cumulants of independent and of equally common answers."""
     return within(found, AT_ESTIMATE) & within(independent, WITH_MARGINS) & within(even, 1)
 
 

@@ -11,7 +11,7 @@ from statistics import median
 from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
 from deniable.charts.interval_chart import Row
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 from deniable.text.width import isolated
 
 # SEE_TABLE ends the description of every chart for readers who do not see it.
@@ -70,8 +70,9 @@ def numbers_of(share: Share, digits: int) -> tuple[Cell, ...]:
 
 
 def in_words(share: Share, digits: int) -> str:
-    """A share with its interval: "12.3 % (11.9 to 12.7)"."""
-    return f"{_percent(share.value, digits)} ({_bare(share.low, digits)} to {_bare(share.high, digits)})"
+    """A share with its interval: "12.3 % (11.9 to 12.7)", and whether that says little."""
+    little = f", {SAYS_LITTLE}" if share.says_little else ""
+    return f"{_percent(share.value, digits)} ({_bare(share.low, digits)} to {_bare(share.high, digits)}{little})"
 
 
 def digits_for(shares: Iterable[Share]) -> int:

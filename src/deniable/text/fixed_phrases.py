@@ -2,3 +2,5 @@
 
 # NOT_ENOUGH stands in place of an interval that would not hold the truth as often as its confidence level says.
 NOT_ENOUGH = "not enough reports"
+# SAYS_LITTLE stands beside an interval that holds, but that is too long to tell much.
+SAYS_LITTLE = "says little"

@@ -90,6 +90,16 @@ class ArmKind:
         made.__dict__["shares"] = table
         return made
 
+    @cached_property
+    def root(self) -> Array:
+        """A root of the covariance of one report's estimate of its cells, which is singular: shares sum to one."""
+        values, vectors = np.linalg.eigh(self.seconds(self.shares) - np.outer(self.shares, self.shares))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
+
+    def drawn(self, n: int, rng: np.random.Generator) -> "ArmKind":
+        """The same kind with n simulated reports: a normal draw of what they say around what these do."""
+        return self.scaled(n, self.shares + self.root @ rng.standard_normal(self.cells) / np.sqrt(n))
+
     def seconds(self, table: Array) -> Array:
         """The matrix E[z z'] of one report, if cells have these shares."""
         if len(self.axes) == 1:

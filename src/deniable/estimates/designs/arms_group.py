@@ -84,6 +84,11 @@ class ArmsGroup:
         """
         return replace(self, n=round(self.n * times), seen=self.seen.supposed(cells, times))
 
+    def drawn(self, rng: np.random.Generator) -> "ArmsGroup":
+        """A simulated survey of as many respondents: a normal draw of what each kind of arm says of this table."""
+        kinds = tuple(kind.drawn(kind.n, rng) for kind in self.seen.local.kinds)
+        return replace(self, seen=Evidence(self.seen.columns, kinds))
+
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
         return np.asarray(w @ self._matrices[subject] @ v)
@@ -115,7 +120,8 @@ class ArmsGroup:
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         asked = self._asked_what_is_looked_at(rows)
         enough = asked >= FEWEST  # about these respondents, too
-        return Judged(self.n, asked, found, fixed, (independent, even), enough, own)
+        shape = found if subject is Subject.RESPONDENTS else independent
+        return Judged(self.n, asked, found, fixed, (independent, even), enough, own, shape)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract
         return None

@@ -161,9 +161,11 @@ class BlockGroup:
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         found = self.inner.judged(self._weights(rows), subject)
         assert found.references is not None
+        assert found.shape is not None
         independent, even = (self._cumulants(one, rows) for one in found.references)
+        own, shape = (self._cumulants(one, rows) for one in (found.found, found.shape))
         fixed = self._by_feature(found.fixed, self._lengths(rows))
-        return replace(found, found=self._cumulants(found.found, rows), fixed=fixed, references=(independent, even))
+        return replace(found, found=own, fixed=fixed, references=(independent, even), shape=shape)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
         """The exact distribution of an answer to one feature that is asked alone."""

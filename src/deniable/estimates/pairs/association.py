@@ -16,7 +16,7 @@ from deniable.estimates.interface import AnyEstimate, Respondents, dense_covaria
 from deniable.estimates.pairs.independence import wald_test, wald_test_if_any
 from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import of_features
-from deniable.estimates.respondent_group import judge, testable
+from deniable.estimates.respondent_group import nearly_normal, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution, WaldTest, divisors_positive, strength
 from deniable.inference.one_feature import Array
@@ -66,12 +66,12 @@ def _measured(est: AnyEstimate, groups: Sequence[Respondents], table: "PairTable
     if noiseless and not without_rounding(table.covariance, SLACK / n).any():
         value = float(found.distribution.known)
         point = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
-        return JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most, merged)
+        return JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most, merged=merged)
     line = along(found.gradient.reshape(table.shares.shape), [matrix.T for matrix in rows])
     sampling = sum(group.sampling_variance(line) for group in groups) / n**2
     size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
     value = min(float(found.distribution.value), most)
-    return JointAnswer(name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged)
+    return JointAnswer(name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged=merged)
 
 
 def _merged(
@@ -158,5 +158,5 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     n = sum(group.n for group in groups)
     shares = total([along(group.truth, rows) for group in groups]) / n
     covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
-    trusted = np.asarray(judge(groups, rows, subject)[1].all(axis=(-2, -1)))
+    trusted = np.asarray(nearly_normal(groups, rows, subject).all(axis=(-2, -1)))
     return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject))
