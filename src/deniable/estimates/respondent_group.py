@@ -4,7 +4,7 @@ What an `Estimate` is a sum of, if nothing more is known. `interface.Respondents
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,10 @@ from deniable.inference.tensors import (
     over_answers,
     over_entries,
 )
-from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, nearly_normal_sum, shaped, within
+from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, nearly_normal_sum, within
 
 # So many respondents are added to each answer where the shape of an estimate's distribution is looked up (Jeffreys).
 ADDED = 0.5
-# The shares at which polynomials of the fourth degree are evaluated, to be known between them.
-NODES = np.linspace(0.0, 1.0, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,36 +243,6 @@ class Group:
 def judge(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Bools]:
     """The cumulants of a sum of groups for all combinations of rows of weights, and which intervals are trusted."""
     return judged_sum([group.judged(rows, subject) for group in groups], rows, subject)
-
-
-def error_cumulants(
-    groups: Sequence[Respondents], vectors: Sequence[Array], feature: int, share: Array, subject: Subject
-) -> Cumulants:
-    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each table.
-
-    With a conditional share it is the sum's error. Every cumulant is a polynomial of the share, of the fourth degree at
-    most, and is found from its values at NODES.
-    """
-    rows = [vector[None] for vector in vectors]
-    rows[feature] = rows[feature] - NODES[:, None] * np.eye(1, rows[feature].shape[1])
-    weights, each = _lagrange(share), [group.judged(rows, subject) for group in groups]
-
-    def at_share(of: Cumulants) -> Cumulants:
-        at_nodes = (getattr(of, part.name).reshape(weights.shape) for part in fields(of))
-        return Cumulants(*((values * weights).sum(axis=-1) for values in at_nodes))
-
-    found = sum((one.found for one in each), start=NOTHING)
-    shape = sum((one.shape or one.found for one in each), start=NOTHING)
-    return shaped(at_share(found), at_share(shape), SLACK * sum(group.n for group in groups))
-
-
-def _lagrange(numbers: Array) -> Array:
-    """The weights of values at NODES whose sum is a polynomial's value at each of some numbers, in a new last axis."""
-    x = np.clip(np.asarray(numbers, np.float64), 0.0, 1.0)[..., None]
-    return np.stack(
-        [np.prod((x - np.delete(NODES, k)) / (node - np.delete(NODES, k)), axis=-1) for k, node in enumerate(NODES)],
-        axis=-1,
-    )
 
 
 def nearly_normal(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
