@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable.inference import trust
+from deniable.inference import exact_binomial, trust
 from deniable.inference.trust import trusted
 from tests.support.surveys import cumulants_of
 
@@ -36,5 +36,5 @@ def test_the_rule_is_the_one_the_documents_state() -> None:
         stated = re.search(rf"^\| {words}.*at most ([0-9.]+)[^|]*\| ([0-9.]+) \| ([0-9.]+) \|$", page, re.M).groups()
         times = (1, trust.WITH_MARGINS, trust.AT_ESTIMATE)
         assert [float(one) for one in stated] == pytest.approx([most * each for each in times])
-    assert f"standard error above {trust.WIDEST:g}" in page
+    assert f"standard error above {exact_binomial.WIDEST:g}" in page
     assert f"at least {trust.FEWEST} respondents" in page

@@ -5,7 +5,7 @@ answers such a question for one table, or for many tables of the same features a
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
@@ -24,11 +24,11 @@ from deniable.estimates.answers_as_weights import (
     two_indicators,
     two_shares,
 )
+from deniable.estimates.errors_of_ratios import ratio_error
 from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.pairs.independence import wald_test_if_any
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
-from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import (
@@ -43,14 +43,12 @@ from deniable.inference.ratios import (
 )
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import contract, flat
-from deniable.inference.trust import SLACK, Bools, shaped
+from deniable.inference.trust import SLACK, Bools
 from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
 Vectors = Sequence[Array]  # weights that are a product over features, one vector each
 
-# The shares at which polynomials of the fourth degree are evaluated, to be known between them.
-NODES = np.linspace(0.0, 1.0, 5)
 FEW_ENTRIES = 64  # Up to so many entries of a table, their whole covariance matrix is made faster than a few parts.
 
 
@@ -261,54 +259,10 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     at: tuple[Any, ...] = (..., *(places.reshape(-1) for _, places in columns))
     trusted = judged[at].all(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = _error(question, groups, pieces, shares, subject)
+        error = ratio_error(question, groups, pieces, shares, subject)
         distribution = question.distribution(shares, covariance).with_error(error)
     enough = trusted & question.divisors_positive(shares, covariance) & np.isfinite(distribution.stderr)
     return Ratio(shares, covariance, distribution, np.asarray(enough & (distribution.bottom > 0)))
-
-
-def _error(
-    question: Question, groups: Sequence[Respondents], pieces: Sequence[Vectors], shares: Array, subject: Subject
-) -> Cumulants:
-    """The cumulants of the error of top - r bottom at the ratio itself, as a sum of independent parts."""
-    n = sum(group.n for group in groups)
-    parts = NOTHING
-    differ = next(k for k, (one, other) in enumerate(zip(*pieces[:2], strict=True)) if not np.array_equal(one, other))
-    for place, factor, share in question.errors(shares):
-        asked, own = (differ, pieces[place]) if isinstance(place, int) else (1, [pieces[place[k]][k] for k in (0, 1)])
-        found = _error_cumulants(groups, own, asked, share, subject)
-        parts = parts + found.scaled(np.nan_to_num(factor, nan=0.0, posinf=0.0, neginf=0.0) / n)
-    return parts
-
-
-def _error_cumulants(
-    groups: Sequence[Respondents], vectors: Sequence[Array], feature: int, share: Array, subject: Subject
-) -> Cumulants:
-    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each table.
-
-    With a conditional share it is the sum's error. Every cumulant is a polynomial of the share, of the fourth degree at
-    most, and is found from its values at NODES.
-    """
-    rows = [vector[None] for vector in vectors]
-    rows[feature] = rows[feature] - NODES[:, None] * np.eye(1, rows[feature].shape[1])
-    weights, each = _lagrange(share), [group.judged(rows, subject) for group in groups]
-
-    def at_share(of: Cumulants) -> Cumulants:
-        at_nodes = (getattr(of, part.name).reshape(weights.shape) for part in fields(of))
-        return Cumulants(*((values * weights).sum(axis=-1) for values in at_nodes))
-
-    found = sum((one.found for one in each), start=NOTHING)
-    shape = sum((one.shape or one.found for one in each), start=NOTHING)
-    return shaped(at_share(found), at_share(shape), SLACK * sum(group.n for group in groups))
-
-
-def _lagrange(numbers: Array) -> Array:
-    """The weights of values at NODES whose sum is a polynomial's value at each of some numbers, in a new last axis."""
-    x = np.clip(np.asarray(numbers, np.float64), 0.0, 1.0)[..., None]
-    return np.stack(
-        [np.prod((x - np.delete(NODES, k)) / (node - np.delete(NODES, k)), axis=-1) for k, node in enumerate(NODES)],
-        axis=-1,
-    )
 
 
 def _covariance(groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Array:

@@ -14,8 +14,9 @@ import numpy as np
 
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
-from deniable.inference.trust import WIDEST
 
+# The standard error of a proportion, were all answers equally common, beyond which its 95 % interval is longer than 1.
+WIDEST = 0.255
 # With this variance of the count, the weight of the count itself in both tails is half way, at 3/4.
 HALF_WAY = 5
 # Exact intervals are computed for at most so many reports; beyond them the normal interval takes over.

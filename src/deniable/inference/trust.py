@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
+from deniable.inference.intervals import limits
 from deniable.inference.one_feature import Array
 
 Bools = npt.NDArray[np.bool_]
@@ -42,8 +43,6 @@ WITH_MARGINS = 1.5
 AT_ESTIMATE = 3
 # About the population each group has at least this many respondents: its variance is too small by one part in so many.
 FEWEST = 50
-# The standard error of a proportion, were all answers equally common, beyond which its 95 % interval is longer than 1.
-WIDEST = 0.255
 # A variance below this part of what it was compared with is rounding: it is taken as zero.
 SLACK = 1e-9
 # A variance is taken as at least this part of the squared step that single respondents make an estimate vary in.
@@ -99,7 +98,8 @@ def _known_beforehand(each: Sequence[Judged], subject: Subject) -> Bools:
     enough: Bools = np.asarray(reduce(np.logical_and, [one.enough for one in each], np.asarray(respondents)))
     if references := [one.references for one in each if one.references]:
         even = sum((one[1] for one in references), start=NOTHING)
-        enough = enough & (even.variance <= (WIDEST * sum(one.n for one in each)) ** 2)
+        low, high = limits(even, 0.95)
+        enough = enough & (high - low <= sum(one.n for one in each))
     return np.asarray(enough)
 
 
