@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
+from deniable.survey.half_widths import TWO_SIDED
 from studies.planner_surveys import Classes, drawn, long_way, skewed_classes
 
 EPSILONS = (1.0, 2.0, 4.0)
@@ -161,7 +162,7 @@ def people_for_half_width(design: int, surveys: int) -> Ratio:
     said = plan.needed(*names, half_width=0.02, guess=of.truth(schema, names))
     cells = drawn(plan, of, said, surveys, rng).cells(names)
     squares = ((cells - of.table(names).reshape(-1)) ** 2).mean(axis=1)
-    root = ratio(0.02 / 1.959963984540054, squares)
+    root = ratio(0.02 / TWO_SIDED, squares)
     return Ratio(root.value**2, 2 * root.value * root.stderr)
 
 
@@ -176,7 +177,7 @@ def people_for_power(epsilon: float, surveys: int) -> tuple[float, Ratio]:
     of = _correlated(0.3, 0.6, 0.1, schema)
     made = drawn(plan, of, said, surveys, rng)
     found = [est.correlation("q0", "q1") for est in made.estimates(("q0", "q1"))]
-    power = float(np.mean([abs(one.value) > 1.959963984540054 * one.stderr for one in found]))
+    power = float(np.mean([abs(one.value) > TWO_SIDED * one.stderr for one in found]))
     edge, stderr = norm.isf(0.025), sqrt(power * (1 - power) / surveys)
     value = ((edge + norm.ppf(power)) / (edge + norm.ppf(0.8))) ** 2
     return power, Ratio(value, 2 * value * stderr / norm.pdf(norm.ppf(power)) / (edge + norm.ppf(power)))

@@ -9,6 +9,7 @@ import pytest
 import deniable as dn
 from deniable.errors import DeniableError
 from deniable.survey.aim import Aim
+from deniable.survey.half_widths import HalfWidths
 from deniable.survey.planning.information import Candidates
 from tests.support.planning import EIGHT, EIGHT_WANTED, MULTI, wanted
 from tests.support.situations import values
@@ -113,6 +114,15 @@ def test_about_the_respondents_the_sampling_is_not_in_it() -> None:
     assert found.about("population").half_width == found.half_width
 
 
+@pytest.mark.parametrize("n", [20, 50, 300, 1_000])
+def test_of_few_people_in_many_arms_it_is_the_closed_form(n: int) -> None:
+    """Sizes of arms are expected ones, and not whole: of 20 people in 140 arms each has a seventh of one."""
+    schema = dn.Schema([dn.Flag(f"q{k}") for k in range(16)])
+    plan = dn.design(schema, epsilon=2.0)
+    assert len(plan.arms) > 100
+    assert plan.expect("q0", "q1", n=n).half_width == pytest.approx(HalfWidths(plan)(("q0", "q1"), n), rel=1e-6)
+
+
 # -- simulation --------------------------------------------------------------------------------------------------------
 
 RUNS, N = 300, 20_000
@@ -155,6 +165,13 @@ def test_people_needed_for_a_half_width_are_the_least(plan: dn.Plan, guess: Any)
     needed = plan.needed("a", "b", half_width=0.01, guess=guess)
     assert plan.expect("a", "b", n=needed, guess=guess).half_width == pytest.approx(0.01, rel=1e-3)
     assert plan.needed("a", "b", half_width=0.005, guess=guess) == pytest.approx(4 * needed, rel=1e-3)
+
+
+def test_people_needed_are_found_where_respondents_spread_over_cells_are_nothing() -> None:
+    """Beside rare answers of small surveys the half respondent that the metric spreads over all cells would count."""
+    guess, n = {"a": 0.001, "b": [0.998, 0.001, 0.001]}, 10**11
+    width = PLAN.expect("a", "b", n=n, guess=guess).half_width
+    assert PLAN.needed("a", "b", half_width=1e-4, guess=guess) == pytest.approx(n * (width / 1e-4) ** 2, rel=1e-6)
 
 
 @pytest.mark.parametrize("what", ["correlation", "difference"])

@@ -4,11 +4,12 @@ from fractions import Fraction
 from itertools import product
 from math import ceil, e, prod
 
+import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.client import log_up
-from deniable.survey.budget_over_time import MOST_WAVES, guessed_right, power_of_e
+from deniable.survey.budget_over_time import MOST_WAVES, _rounded_up, guessed_right, power_of_e
 from deniable.survey.privacy import Promise
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-64", "65+"])])
@@ -156,3 +157,11 @@ def test_long_panels_are_counted_in_no_time() -> None:
 def test_what_is_no_budget_is_refused(of: object, waves: int, said: str) -> None:
     with pytest.raises(dn.PlanError, match=said):
         dn.budget(of, waves=waves)
+
+
+def test_epsilon_of_many_reports_is_never_understated() -> None:
+    """As floats, half of all fractions are below what they stand for."""
+    rng = np.random.default_rng(1)
+    exact = [Fraction(int(top), int(bottom)) for top, bottom in rng.integers(1, 10**9, (200, 2))]
+    assert all(Fraction(_rounded_up(one)) >= one for one in exact)
+    assert sum(Fraction(float(one)) < one for one in exact) > 50  # the control

@@ -12,6 +12,7 @@ import pytest
 import deniable as dn
 from deniable.survey.aim import Aim
 from deniable.survey.describe import ARM_HEAD, HEAD, arm_rows, describe, epsilon_in_words, protocol_rows, who_draws
+from deniable.survey.half_widths import HalfWidths
 from deniable.survey.privacy import of_report, of_weakest_question
 from deniable.text.width import width
 from tests.support.random_plans import random_plan
@@ -188,6 +189,18 @@ def test_too_few_people_are_said_loudly(n: int) -> None:
     ]
     assert max(found) == pytest.approx(0.5, rel=0.05)
     assert "\033[1;33mTOO FEW PEOPLE" in describe(plan, colour=True)
+
+
+def test_half_of_the_tables_are_not_most() -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", values(6)), dn.Choice("c", values(6))])
+    plan = dn.design(schema, epsilon=1.0, want=["a", ("b", "c")], n=3_000)
+    assert [plan.expect(*names).half_width * HalfWidths(plan).cells(names) > 1 for names in plan.want or ()] == [
+        False,
+        True,
+    ]
+    assert "TOO FEW" not in prose(plan)
+    less = dn.design(schema, epsilon=1.0, want=["a", ("b", "c"), ("a", "b", "c")], n=3_000)
+    assert "TOO FEW PEOPLE: with 3,000, 2 of 3 tables" in prose(less)
 
 
 def test_tables_without_enough_reports_are_as_good_as_unknown() -> None:

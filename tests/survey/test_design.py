@@ -11,7 +11,7 @@ from deniable.errors import DeniableError
 from deniable.survey.half_widths import HalfWidths
 from deniable.survey.planning.blocks_in_use import LOSS, best_design
 from tests.support.designs import flags
-from tests.support.planning import EIGHT, EIGHT_WANTED, MULTI
+from tests.support.planning import EIGHT, EIGHT_WANTED, MULTI, OPTIMA
 from tests.support.situations import values
 
 SOME = dn.Schema([dn.Flag("a"), dn.Choice("b", values(3)), dn.Flag("c"), dn.Choice("d", values(4)), dn.Flag("e")])
@@ -57,6 +57,26 @@ def test_worked_case_if_everybody_is_asked_everything() -> None:
     assert 0.225 < max(widths) < 0.235
     needed = plan.needed("smoker", "drinks", correlation=0.1, guess=MARGINS)
     assert needed == pytest.approx(5.3e6, rel=0.01)
+
+
+def noise(plan: dn.Plan) -> float:
+    """The total variance over all wanted tables and cells for one respondent, without that of sampling."""
+    widths, tables = HalfWidths(plan), plan.want or ()
+    return sum(widths.cells(names) * widths.variance(names) - 1 + 1 / widths.cells(names) for names in tables)
+
+
+@pytest.mark.parametrize(("questions", "order"), OPTIMA.keys())
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_designs_of_flags_are_within_three_per_mille_of_the_optima(questions: int, order: int, place: int) -> None:
+    """With few arms, and epsilon on its grid."""
+    plan = dn.design(flags(questions), epsilon=(1.0, 2.0, 4.0)[place], order=order)
+    assert noise(plan) == pytest.approx(OPTIMA[questions, order][place], rel=3e-3)
+
+
+@pytest.mark.parametrize(("questions", "epsilon", "arms"), [(8, 1.0, 30), (10, 2.0, 60)])
+def test_arms_are_few(questions: int, epsilon: float, arms: int) -> None:
+    """Where all arms are alike a balanced part of them is kept: of all good ones there are 84 and 120."""
+    assert len(dn.design(flags(questions), epsilon=epsilon).arms) <= arms
 
 
 # -- what is wanted ----------------------------------------------------------------------------------------------------
@@ -203,6 +223,24 @@ def test_public_columns_count_in_the_goal(goal: str) -> None:
         for times in (0.8, 1.25):
             shares = [share * (times if k == place else 1.0) for k, share in enumerate(plan.shares)]
             assert worth(_with_shares(plan, shares)) * (1 + LOSS) > best
+
+
+@pytest.mark.parametrize("want", [[("s", "r"), "a"], [("s", "r"), "s", "a"], [("s", "r"), ("a", "r"), "a"]])
+@pytest.mark.parametrize("epsilon", [2.0, 4.0, 6.0])
+def test_the_worst_table_with_public_columns_is_as_good_as_a_scan_finds(epsilon: float, want: list[Any]) -> None:
+    """Strata of a public column add a variance of their own, and tables may differ in public columns alone."""
+    schema = dn.Schema([dn.Flag("s"), dn.Choice("a", values(4)), dn.Choice("r", values(6))])
+    plan = dn.design(schema, epsilon=epsilon, public=["r"], want=want, goal="worst")
+
+    def worst(one: dn.Plan) -> float:
+        return max(HalfWidths(one).variance(names) for names in plan.want or ())
+
+    two = [
+        worst(dn.Plan(schema, {"r": dn.Public()}, epsilon=epsilon, arms={("s",): share, ("a",): 50 - share}))
+        for share in range(1, 50)
+    ]
+    assert worst(plan) <= 1.003 * min(two)
+    assert max(two) > 1.5 * min(two)  # the control
 
 
 def _with_shares(plan: dn.Plan, shares: list[float]) -> dn.Plan:

@@ -73,6 +73,14 @@ def test_arms_lose_the_question_keep_their_shares_and_their_epsilon() -> None:
     assert without.blocks[-1] == plan.blocks[-1]
 
 
+@pytest.mark.parametrize("epsilon", [0.003, 0.007, 0.01])
+def test_what_is_left_has_all_of_the_epsilon_that_was_asked_for(epsilon: float) -> None:
+    """And not what the others' grid had left of it, which is less where epsilon is small."""
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Flag("c")])
+    again = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=epsilon)
+    assert dn.Plan(schema, epsilon=epsilon).without("c").epsilon == again.epsilon
+
+
 def test_arms_that_become_alike_are_one_and_empty_ones_go() -> None:
     arms = {("smoker", "age"): 0.25, ("age",): 0.25, ("drinker", "region", "sports"): 0.5}
     without = dn.Plan(SCHEMA, epsilon=2.0, arms=arms).without("smoker")

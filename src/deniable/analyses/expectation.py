@@ -4,20 +4,23 @@ The estimate of a survey of n respondents is supposed to find a guess of the tru
 table is what the survey's will be. Everything about the population scales as 1 / n.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, reduce
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.analyses.answer_chances import answer_chance
+from deniable.analyses.expected.answer_chances import Surveys, answer_chance, has_answer
+from deniable.analyses.expected.association_with_noise import strengths, with_typical_noise
+from deniable.analyses.expected.guesses import cells_of, guessed
 from deniable.analyses.regression import Regression, checked_names, regression
 from deniable.analyses.second_moments import Moments
 from deniable.client import SCALE
 from deniable.counts.checks import check_asked
-from deniable.errors import PlanError, abbreviated
+from deniable.errors import EstimateError, PlanError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.designs.arms_group import ArmsGroup
@@ -26,17 +29,17 @@ from deniable.estimates.designs.table_parts import block_parts
 from deniable.estimates.designs.whole_blocks import Family, expected_counts, families, whole_block
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.estimate import Estimate
-from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer, Association, Independence, JointAnswer
-from deniable.inference.tensors import along
+from deniable.inference.tensors import sandwich
 from deniable.simulate import Truth
+from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Feature, Flag
+from deniable.text.fixed_phrases import NOT_ENOUGH
 
-# A half-width of 95 % is so many standard errors.
-TWO_SIDED = 1.959963984540054
+Answers = Mapping[str, str | bool]  # an answer to each of some features
+Question = Callable[["Expectation"], Any]  # what is asked of a survey
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Expectation:
     <Expectation of smoker x drinker, 10,000 respondents: half-width 1.35 points, widest 1.51, about the population>
     >>> expected.correlation("smoker", "drinker").stderr < 0.05
     True
+    >>> expected.answered(lambda survey: survey.odds_ratio("smoker", "drinker"))
+    1.0
     """
 
     estimate: Estimate
@@ -123,12 +128,25 @@ class Expectation:
         return self.estimate.correlation(first, second)
 
     def association(self, first: str | None = None, second: str | None = None) -> Association:
-        """Cramer's V and mutual information of two features, as they are expected; of a table of two, of these."""
-        return self.estimate.association(*self._pair("an association", first, second))
+        """Cramer's V and mutual information of two features, as they are expected; of a table of two, of these.
+
+        Values are those of the guess; standard errors and intervals are those of a survey with typical noise.
+        """
+        names = self._pair("an association", first, second)
+        guess, typical = (est.association(*names) for est in (self.estimate, self._with_noise(names)))
+        strength, information = strengths(cells_of(self.estimate.project(*names)))
+        return Association(
+            replace(typical.cramers_v, value=strength, enough=guess.cramers_v.enough),
+            replace(typical.mutual_information, value=information, enough=guess.mutual_information.enough),
+        )
 
     def independence(self, first: str | None = None, second: str | None = None) -> Independence:
-        """The test of whether two features are independent, as it is expected; of a table of two, of these."""
-        return self.estimate.independence(*self._pair("a test of independence", first, second))
+        """The test of whether two features are independent, as it is expected; of a table of two, of these.
+
+        Its statistic is that of a survey with typical noise.
+        """
+        names = self._pair("a test of independence", first, second)
+        return self._with_noise(names).independence(*names)
 
     def _pair(self, what: str, first: str | None, second: str | None) -> tuple[str, str]:
         """Two features of the table, by name; those of a table of two need none."""
@@ -136,6 +154,24 @@ class Expectation:
         if len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], str):
             raise PlanError(f"{what} is of two features; name two of {', '.join(self.estimate.names)}")
         return pair[0], pair[1]
+
+    def _with_noise(self, pair: Sequence[str]) -> Estimate:
+        """An estimate in which two features are as far from independence as a survey will find them.
+
+        The others are added independently of how far these are moved.
+        """
+        (group,) = self.estimate.groups
+        assert isinstance(group, ArmsGroup)
+        features, own = self.estimate.features, self.estimate.project(*pair)
+        shares, rows = cells_of(own), all_answers(own.features)
+        moved = with_typical_noise(shares, sandwich(rows, own.covariance()) / self.n**2) - shares
+        places = [self.estimate.names.index(name) for name in pair]
+        others = [feature for feature in features if feature.name not in pair]
+        rest = cells_of(self.estimate.project(*(feature.name for feature in others))) if others else np.ones(())
+        added = np.multiply.outer(moved, rest)
+        order = [*places, *(place for place in range(len(features)) if place not in places)]
+        table = cells_of(self.estimate) + added.transpose(np.argsort(order))
+        return replace(self.estimate, groups=(group.supposed(table.reshape(-1), 1.0),))
 
     def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
         """Linear regression of an outcome on other features, as it is expected.
@@ -154,13 +190,14 @@ class Expectation:
         """
         return regression(_ExpectedMoments(self, outcome, on), outcome)
 
-    def answered(self, answers: Mapping[str, str | bool] | None = None, /, **more: str | bool) -> float:
-        """The probability that there will be enough reports for all cells of the table, or for some answers.
+    def answered(self, question: Question | Answers | None = None, /, **answers: str | bool) -> float:
+        """The probability that a question is answered: that there will be enough reports for it.
 
         Parameters
         ----------
-        answers, **more
-            An answer to each of some features, as `cell` takes them; without any, all cells of the table at once.
+        question, **answers
+            An answer to each of some features, as `cell` takes them; or any other question, as a function of a survey
+            that has the methods of an expectation. Without any, all cells of the table at once.
 
         Returns
         -------
@@ -169,23 +206,33 @@ class Expectation:
             enough reports" gives an interval. The same question has the same answer each time. It takes a second or
             two; less if the answer is plain.
         """
-        asked = {**(answers or {}), **more}
-        return self.chance(lambda est: _answered(est, asked))
+        return answer_chance(self.simulated(_question(question, answers)))
 
-    def chance(self, enough: Callable[[Estimate], bool]) -> float:
-        """The probability that a survey's estimate of this table answers a question, by simulated surveys.
+    def simulated(self, question: "Question") -> Iterator[bool]:
+        """Whether a question is answered by each of many simulated surveys, one after another, without end."""
+        try:
+            question(self)
+        except EstimateError as error:  # of what is asked wrongly the user must know
+            if NOT_ENOUGH not in str(error):
+                raise
+        for survey in count():
+            try:
+                est = self._surveys_of(self.estimate.names).estimate(survey)
+                yield has_answer(question(_Simulated(est, self.plan, self.guess, of=self, survey=survey)))
+            except EstimateError:
+                yield False
 
-        Parameters
-        ----------
-        enough
-            Says whether an estimate does: `lambda est: est.correlation("smoker", "age").enough`.
+    def _surveys_of(self, names: Sequence[str]) -> Surveys:
+        """Simulated surveys, with a table of any features of the plan."""
+        key = tuple(names)
+        if key not in self._surveys:
+            kinds = _guessed_kinds(self.plan, key, self.n, self.guess)
+            self._surveys[key] = Surveys(self.plan, key, self.n, kinds, self.estimate.subject)
+        return self._surveys[key]
 
-        Returns
-        -------
-        float
-            The share of the simulated surveys that do.
-        """
-        return answer_chance(self, enough)
+    @cached_property
+    def _surveys(self) -> dict[tuple[str, ...], Surveys]:
+        return {}
 
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)
@@ -193,6 +240,23 @@ class Expectation:
             f"<Expectation of {what}, {self.n:,} respondents: half-width {100 * self.half_width:.2f} points, "
             f"widest {100 * self.worst_half_width:.2f}, about the {self.estimate.subject}>"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Simulated(Expectation):
+    """A survey that was simulated by its number, one of those of an expectation: results are those of its reports."""
+
+    of: Expectation = field(kw_only=True)
+    survey: int = field(kw_only=True)
+
+    def association(self, first: str | None = None, second: str | None = None) -> Association:
+        return self.estimate.association(*self._pair("an association", first, second))
+
+    def independence(self, first: str | None = None, second: str | None = None) -> Independence:
+        return self.estimate.independence(*self._pair("a test of independence", first, second))
+
+    def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
+        return regression(_SimulatedMoments(self, outcome, on), outcome)
 
 
 class _ExpectedMoments(Moments):
@@ -206,13 +270,37 @@ class _ExpectedMoments(Moments):
         return expectation(self.plan, names, n=self.n, guess=self.guess).estimate
 
     def kinds(self) -> list[ArmKind]:
-        return [
-            _expected(kind, self.table([self.names[place] for place in kind.places]))
-            for kind in _kinds(zip(self.plan.arms, self.plan.shares, strict=True), self.names, self.n)
-        ]
+        return _guessed_kinds(self.plan, self.names, self.n, self.guess)
 
     def table(self, names: Sequence[str]) -> Array:
         return guessed([self.plan.schema[name] for name in names], self.guess)
+
+
+class _SimulatedMoments(_ExpectedMoments):
+    """Second moments of a survey that was simulated; covariances over pairs of arms are evaluated at the guess."""
+
+    def __init__(self, of: _Simulated, outcome: Any, on: Any) -> None:
+        super().__init__(of, outcome, on)
+        self.surveys, self.survey = of.of._surveys_of(self.names), of.survey
+
+    def table_estimate(self, names: Sequence[str]) -> Estimate:
+        return self.surveys.estimate(self.survey).project(*names)
+
+    def kinds(self) -> list[ArmKind]:
+        return self.surveys.kinds(self.survey)
+
+
+def _question(question: Any, answers: Answers) -> Question:
+    """A question about a survey, given as itself, or by the answers of a cell; of all cells if there are none."""
+    if callable(question) and not answers:
+        return cast(Question, question)
+    if not isinstance(question, Mapping | None):
+        raise PlanError(
+            "answered takes answers to features, or one function of a survey such as "
+            f'lambda survey: survey.odds_ratio("smoker", "drinker"); found {abbreviated(question)}'
+        )
+    cell = {**(question or {}), **answers}
+    return (lambda survey: survey.cell(cell)) if cell else (lambda survey: survey.table())
 
 
 def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess: Any = None) -> Expectation:
@@ -231,14 +319,6 @@ def expectation(plan: Plan, names: Sequence[str], *, n: int | None = None, guess
         seen = WholeEvidence(seen.local, rest, tuple(whole))
     group = ArmsGroup(people, seen, tuple(range(len(names))), waves=False)
     return Expectation(Estimate(features, (group,), "consistent", Subject.POPULATION), plan, guess)
-
-
-def _answered(est: Estimate, answers: Mapping[str, str | bool]) -> bool:
-    """Whether there are enough reports for a cell, or for all of them."""
-    if answers or len(est.features) == 1:  # one feature may have an exact distribution
-        cells = [answers] if answers else [{est.names[0]: answer} for answer in est.features[0].answers]
-        return all(est.cell(cell).enough for cell in cells)
-    return bool(judge(est.groups, all_answers(est.features), est.subject)[1].all())
 
 
 def checked_people(plan: Plan, n: Any) -> int:
@@ -267,15 +347,23 @@ def _whole_blocks(plan: Plan, names: Sequence[str], n: int, guess: Any) -> list[
         return []
     known = {feature.name for feature in (guess.schema if isinstance(guess, Truth) else guess.features)}
     arms = [(whole_block(arm, names), share) for arm, share in zip(plan.arms, plan.shares, strict=True)]
-    blocks = [(block, max(1, round(n * share / SCALE))) for block, share in arms if block]
+    blocks = [(block, n * share / SCALE) for block, share in arms if block]
     if not all(known.issuperset(block.names) for block, _ in blocks):
         return []
     counted = [(block, expected_counts(block, size, guessed(block.features, guess))) for block, size in blocks]
     return [family.without_noise() for family in families(counted, names)]
 
 
+def _guessed_kinds(plan: Plan, names: Sequence[str], n: int, guess: Any) -> list[ArmKind]:
+    """The kinds of arms of a survey that was not made, each of which finds what a guess says of its own features."""
+    return [
+        _expected(kind, guessed([plan.schema[names[place]] for place in kind.places], guess))
+        for kind in _kinds(zip(plan.arms, plan.shares, strict=True), names, n)
+    ]
+
+
 def _kinds(arms: Iterable[tuple[Plan, int]], names: Sequence[str], n: int) -> list[ArmKind]:
-    """What kinds some arms of a survey that was not made are, with sizes by their shares."""
+    """What kinds some arms of a survey that was not made are, with sizes by their shares, which need not be whole."""
     shares: dict[tuple[object, ...], int] = {}
     found: dict[tuple[object, ...], ArmKind] = {}
     for arm, share in arms:
@@ -288,59 +376,9 @@ def _kinds(arms: Iterable[tuple[Plan, int]], names: Sequence[str], n: int) -> li
             kind = ArmKind(1, places, levels, own, axes, none)
             shares[kind.key] = shares.get(kind.key, 0) + share
             found[kind.key] = kind
-    return [
-        kind.scaled(max(1, round(n * shares[key] / SCALE)), np.full(kind.cells, 1 / kind.cells))
-        for key, kind in found.items()
-    ]
+    return [kind.scaled(n * shares[key] / SCALE, np.full(kind.cells, 1 / kind.cells)) for key, kind in found.items()]
 
 
 def _expected(kind: ArmKind, table: Array) -> ArmKind:
     """A kind of arms whose reports have this table as their mean, and the weights of centring that come with it."""
     return kind.weighted(table).scaled(kind.n, table)
-
-
-def guessed(features: Sequence[Feature], guess: Any) -> Array:
-    """The table of these features that a guess of the truth means, in C order; the uniform one without a guess."""
-    if isinstance(guess, Truth):
-        return _margin(guess.schema.features, guess.shares, features)
-    if isinstance(guess, Estimate):
-        cells = along(guess.mean, all_answers(guess.features)) / guess.n
-        return _margin(guess.features, np.maximum(cells, 0) / np.maximum(cells, 0).sum(), features)
-    if not isinstance(guess, Mapping | None):
-        raise PlanError(f"a guess is shares of answers, a simulate.truth or an estimate; found {abbreviated(guess)}")
-    even = {feature.name: np.full(feature.levels, 1 / feature.levels) for feature in features}
-    margins = [_shares(feature, (even | {**(guess or {})})[feature.name]) for feature in features]
-    return np.asarray(reduce(np.multiply.outer, margins), np.float64).reshape(-1)
-
-
-def _shares(feature: Feature, given: Any) -> Array:
-    """The shares of one feature's answers."""
-    found = given
-    if isinstance(given, Mapping):
-        if unknown := [answer for answer in given if answer not in feature.answers]:
-            known = abbreviated(list(feature.answers))
-            raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {unknown[0]!r}")
-        found = [given.get(answer, 0.0) for answer in feature.answers]
-    elif isinstance(feature, Flag) and isinstance(given, int | float | np.number) and not isinstance(given, bool):
-        if not 0 <= given <= 1:
-            raise PlanError(f"the guess of {feature.name!r} is its share of yes, 0 to 1, such as 0.2; found {given!r}")
-        found = [1 - given, given]
-    try:
-        shares = np.asarray(found, np.float64)
-    except (TypeError, ValueError):
-        raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {given!r}") from None
-    if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise PlanError(f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {given!r}")
-    return shares
-
-
-def _margin(of: Sequence[Feature], table: Array, features: Sequence[Feature]) -> Array:
-    """A table of more features summed to these, in their order."""
-    names, wanted = [feature.name for feature in of], [feature.name for feature in features]
-    if missing := [name for name in wanted if name not in names]:
-        raise PlanError(f"the guess says nothing of {missing[0]!r}")
-    if other := [feature for feature in features if of[names.index(feature.name)].answers != feature.answers]:
-        raise PlanError(f"the guess has other answers of {other[0].name!r} than the plan; make both of one schema")
-    others = tuple(place for place, name in enumerate(names) if name not in wanted)
-    kept = [name for name in names if name in wanted]
-    return np.asarray(table.sum(axis=others).transpose([kept.index(name) for name in wanted])).reshape(-1)

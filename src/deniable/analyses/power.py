@@ -14,7 +14,7 @@ survey that was made, about the population, of simulated surveys whose truth has
 that users see.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil, floor, log10, sqrt
@@ -22,18 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from deniable.analyses.answer_chances import answer_chance, simulated_surveys
-from deniable.analyses.expectation import TWO_SIDED, Expectation, check_guess, checked_people, expectation, guessed
+from deniable.analyses.expectation import Expectation, check_guess, checked_people, expectation
+from deniable.analyses.expected.answer_chances import answer_chance
+from deniable.analyses.expected.guesses import guessed
 from deniable.counts.checks import check_asked
 from deniable.errors import EstimateError, PlanError
 from deniable.estimates.answers_as_weights import two_indicators
 from deniable.inference.one_feature import Array
 from deniable.simulate import Truth, truth
+from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Flag, Schema
 from deniable.text.progress import told
 
-# Sample sizes are found from a survey of so many respondents, whose sizes of arms need hardly be rounded.
+# Sample sizes are found from a survey of so many respondents, beside whom those that the metric spreads are nothing.
 MANY = 1_000_000_000
 # A test at this level sees an effect that is not there so often.
 SIZE = 0.05
@@ -313,17 +315,21 @@ class _Survey:
         """Whether an estimate of the two has an interval for the effect."""
         return bool(self.pair.result(of, self.kind).enough)
 
-    def expected(self, n: int) -> Any:
+    def expected(self, n: int) -> Expectation:
         return expectation(self.pair.plan, self.pair.names, n=n, guess=self.pair.truth(self.kind, self.size))
+
+    def simulated(self, n: int) -> Iterator[bool]:
+        """Whether there is an interval in each of many simulated surveys of n respondents."""
+        return self.expected(n).simulated(lambda survey: self.pair.result(survey, self.kind))
 
     def chance(self, n: int) -> float:
         """The probability of an interval with n respondents."""
-        return answer_chance(self.expected(n), self.enough, MORE_SURVEYS)
+        return answer_chance(islice(self.simulated(n), MORE_SURVEYS))
 
     def likely(self, n: int, chance: float) -> bool:
         """Whether that probability is at least so large; surveys are simulated until that is decided."""
         yes = no = 0
-        for given in islice(simulated_surveys(self.expected(n), self.enough), SURVEYS):
+        for given in islice(self.simulated(n), SURVEYS):
             yes, no = yes + given, no + (not given)
             if yes >= chance * SURVEYS or no > (1 - chance) * SURVEYS:
                 break

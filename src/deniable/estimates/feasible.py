@@ -166,7 +166,7 @@ class ProperTable:
     gap: float
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         """How many respondents."""
         return self.seen.n
 

@@ -101,7 +101,7 @@ class SeenTable(Protocol):
     """What n reports say of a table: a quadratic misfit t'Ht / 2 - b't, in the metric at any table."""
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         """How many reports."""
 
     @property

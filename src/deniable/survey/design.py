@@ -175,7 +175,7 @@ class _Asked:
         pairs = [pair for pair in combinations(questions, 2) if self.rules.allowed(self.rules.closed(pair))]
         alone = [(place,) for place in questions if not any(place in pair for pair in pairs)]
         tables = (*pairs, *alone)
-        return replace(self.wanted, tables=tables, weights=np.ones(len(tables)))
+        return replace(self.wanted, tables=tables, weights=np.ones(len(tables)), constants=0.0)
 
     def half_width(self, found: Shares) -> float:
         """The largest half-width of a wanted table, for one respondent, about the population."""
@@ -256,18 +256,19 @@ class _Stratified:
 def _wanted(
     schema: Schema, names: Names, strata: Mapping[Names, _Stratified], weights: Mapping[Names, float], *, worst: bool
 ) -> Wanted:
-    """The wanted tables of the questions that are protected: public columns are known, and divide their variance."""
-    merged: dict[Set, float] = {}
-    for table, weight in weights.items():
-        if own := strata[table].own:
-            before, more = merged.get(own, 0.0), weight / strata[table].strata
-            merged[own] = max(before, more) if worst else before + more
-    if not merged:
+    """The wanted tables of the questions that are protected: public columns are known, and divide their variance.
+
+    What the strata themselves add to it changes which table is the worst, but not which shares have the least mean.
+    """
+    protected = [(strata[table], weight) for table, weight in weights.items() if strata[table].own]
+    if not protected:
         raise PlanError("nothing that is wanted is protected: public columns are known as they are")
     features = [schema[name] for name in names]
     flags = frozenset(place for place, feature in enumerate(features) if len(feature.columns) == 1)
     levels = tuple(feature.levels for feature in features)
-    return Wanted(levels, flags, tuple(merged), np.array(list(merged.values())))
+    tables, numbers = tuple(one.own for one, _ in protected), [weight / one.strata for one, weight in protected]
+    constants = np.array([weight * one.variance(0.0) for one, weight in protected]) if worst else 0.0
+    return Wanted(levels, flags, tables, np.array(numbers), constants)
 
 
 def _check_all_wanted(names: Names, tables: Sequence[Names]) -> None:

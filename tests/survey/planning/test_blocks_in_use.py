@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deniable.survey.planning import blocks_in_use
-from deniable.survey.planning.blocks_in_use import LOSS, MOST_CELLS, TINY, Allowed, Value, best_design
+from deniable.survey.planning.blocks_in_use import LOSS, MOST_CELLS, TINY, Allowed, Search, Worth, best_design
 from deniable.survey.planning.information import Candidates, Set, Wanted
 from deniable.survey.planning.shares import GAP, Shares, best_shares
 from tests.support.planning import every_table, wanted
@@ -123,11 +123,20 @@ def test_designs_are_always_the_same() -> None:
 def test_worth_of_blocks_is_the_sum_over_their_sets() -> None:
     of = every_table(5, 3)
     worth = np.arange(1.0, 1 + len(of.sets))
-    value = Value(of, worth)
+    value = Worth(of, worth)
     for block in [(0,), (1, 3), (0, 2, 4), (0, 1, 2, 3)]:
         total = sum(worth[of.sets[s]] for s in of.held(block))
-        assert value.of(block) == pytest.approx(total)
-        more = value.more(block)
+        assert value.of_block(block) == pytest.approx(total)
+        more = value.of_further(block)
         for question in range(5):
             larger = tuple(sorted({*block, question}))
-            assert more[question] == pytest.approx(value.of(larger) - total)
+            assert more[question] == pytest.approx(value.of_block(larger) - total)
+
+
+def test_a_larger_block_is_worth_what_must_be_asked_with_it_too() -> None:
+    of = every_table(4, 2)
+    value = Worth(of, np.arange(1.0, 1 + len(of.sets)))
+    search = Search(of, 2.0, anything, lambda block: tuple(sorted({*block, 2, 3})) if {2, 3} & {*block} else block)
+    worth = value.of_block((0, 1))
+    assert search._larger((0,), 1, worth, value) == ((0, 1), worth)
+    assert search._larger((0,), 2, value.of_block((0, 2)), value) == ((0, 2, 3), value.of_block((0, 2, 3)))

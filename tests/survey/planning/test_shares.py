@@ -1,5 +1,6 @@
 """Best shares against a general optimiser, the condition of an optimum, and known optima."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from deniable.survey.planning.information import Candidates, Wanted
-from deniable.survey.planning.shares import GAP, LEVEL, Shares, best_shares, greedy_blocks
-from tests.support.planning import every_table, wanted
+from deniable.survey.planning.shares import GAP, LEAST_SHARE, LEVEL, Shares, best_shares, greedy_blocks, mixed
+from tests.support.planning import OPTIMA, every_table, wanted
 
 CASES: dict[str, Wanted] = {
     "three flags, every pair": every_table(3, 2),
@@ -16,14 +17,6 @@ CASES: dict[str, Wanted] = {
     "one question": wanted([5], [(0,)]),
     "weights": wanted([2, 3, 4], [(0, 1), (1, 2), (2,)], [4.0, 1.0, 0.5]),
     "a triple and a single": wanted([2, 2, 3, 2], [(0, 1, 2), (3,), (0, 3)]),
-}
-# Total variance over all tables and cells, of the noise alone, for one respondent: flags, questions of a table, and
-# the least at epsilon 1, 2 and 4.
-OPTIMA = {
-    (4, 2): (161.3, 31.00, 3.088),
-    (6, 2): (837.2, 159.9, 23.53),
-    (6, 3): (2324.5, 442.2, 46.90),
-    (4, 3): (174.9, 31.51, 2.402),
 }
 
 
@@ -94,7 +87,7 @@ def test_shares_for_the_worst_are_as_good_as_a_general_optimisers(of: Wanted, ep
 def test_least_total_variances_are_the_known_ones(flags: int, size: int, place: int) -> None:
     of = every_table(flags, size)
     found = best_shares(Candidates(of, every_block(of), (1.0, 2.0, 4.0)[place]), worst=False)
-    information = found.shares @ found.candidates.told
+    information = found.shares @ found.candidates.by_block
     noise = 2**size * float(of.parts.sum(axis=0) @ (1 / information - 1))
     assert noise == pytest.approx(OPTIMA[flags, size][place], rel=3e-3)
     assert gap(found) < GAP
@@ -118,3 +111,15 @@ def test_greedy_blocks_are_a_balanced_part() -> None:
     found = best_shares(candidates, worst=False)
     taken = [candidates.blocks[place] for place in greedy_blocks(found, 2)]
     assert sorted(place for block in taken for place in block) == [0, 1, 2, 3]
+
+
+def test_a_part_for_every_pair_has_no_arms_that_would_be_nobody() -> None:
+    of, every = wanted([2, 2, 2], [(0, 1), (2,)]), every_table(3, 2)
+    first = best_shares(Candidates(of, ((0, 1), (2,)), 2.0), worst=False)
+    blocks, shares = ((0, 1), (0, 2), (1, 2), (0, 1, 2)), np.array([0.3, 0.4, 0.3 - LEAST_SHARE / 2, LEAST_SHARE / 2])
+    second = Shares(Candidates(every, blocks, 2.0), shares, every.weights / 3, 1.0)
+    both = mixed(first, second, 0.1)
+    assert set(both.candidates.blocks) == {(0, 1), (2,), (0, 2), (1, 2)}
+    assert both.shares.sum() == pytest.approx(1)
+    alone = replace(second, candidates=replace(second.candidates, blocks=((0, 1, 2),)), shares=np.ones(1))
+    assert (0, 1, 2) in mixed(first, alone, 0.1).candidates.blocks

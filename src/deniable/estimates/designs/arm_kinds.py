@@ -38,7 +38,7 @@ class ReportMoments:
 class ArmKind:
     """n reports of one kind: which features of a table they are of, the axes of their blocks, and the mean of z."""
 
-    n: int
+    n: float  # whole, but for surveys that are only expected
     places: tuple[int, ...]  # of its features in the table, rising
     levels: tuple[int, ...]  # how many answers each of them has
     blocks: tuple[tuple[int, ...], ...]  # places of the features of each block
@@ -84,8 +84,11 @@ class ArmKind:
         lines = [by_block.sum(axis=tuple(other for other in blocks if other != block)) for block in blocks]
         return replace(self, axes=tuple(axis.weighted(line) for axis, line in zip(self.axes, lines, strict=True)))
 
-    def scaled(self, n: int, table: Array) -> "ArmKind":
-        """The same kind with n reports whose mean is a given table of its cells, as if there were no noise."""
+    def scaled(self, n: float, table: Array) -> "ArmKind":
+        """The same kind with n reports whose mean is a given table of its cells, as if there were no noise.
+
+        Of a survey that is only expected, n need not be whole.
+        """
         made = replace(self, n=n)
         made.__dict__["shares"] = table
         return made
@@ -96,7 +99,7 @@ class ArmKind:
         values, vectors = np.linalg.eigh(self.seconds(self.shares) - np.outer(self.shares, self.shares))
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
-    def drawn(self, n: int, rng: np.random.Generator) -> "ArmKind":
+    def drawn(self, n: float, rng: np.random.Generator) -> "ArmKind":
         """The same kind with n simulated reports: a normal draw of what they say around what these do."""
         return self.scaled(n, self.shares + self.root @ rng.standard_normal(self.cells) / np.sqrt(n))
 

@@ -92,8 +92,8 @@ class Evidence:
         return prod(self.levels)
 
     @property
-    def n(self) -> int:
-        """How many reports say anything of the table."""
+    def n(self) -> float:
+        """How many reports say anything of the table; whole, but for surveys that are only expected."""
         return sum(kind.n for kind in self.kinds)
 
     @cached_property
@@ -108,7 +108,7 @@ class Evidence:
 
     def asked(self, places: Iterable[int]) -> int:
         """How many were asked all features at these places."""
-        return sum(kind.n for kind in self.kinds if set(places) <= set(kind.places))
+        return round(sum(kind.n for kind in self.kinds if set(places) <= set(kind.places)))
 
     def at(self, shares: Array) -> Metric:
         """Least squares in the metric at a proper table of shares."""
@@ -189,10 +189,8 @@ class Evidence:
 
     def supposed(self, cells: Array, times: float) -> "Evidence":
         """So many times as many reports, whose means are those of a table with these shares of cells."""
-        kinds = tuple(
-            kind.scaled(max(1, round(kind.n * times)), X @ cells) for kind, X in zip(self.kinds, self.sums, strict=True)
-        )
-        return Evidence(self.columns, kinds)
+        kinds = zip(self.kinds, self.sums, strict=True)
+        return Evidence(self.columns, tuple(kind.scaled(kind.n * times, X @ cells) for kind, X in kinds))
 
     @cached_property
     def homogeneity(self) -> Homogeneity:
@@ -228,7 +226,7 @@ def sums_over(levels: Sequence[int], places: Sequence[int]) -> Array:
     return flat([np.eye(m) if place in places else np.ones((1, m)) for place, m in enumerate(levels)])
 
 
-def spread(n: int, shares: Array) -> Array:
+def spread(n: float, shares: Array) -> Array:
     """Shares with SPREAD respondents added, spread evenly over all cells."""
     return (n * shares + SPREAD / shares.size) / (n + SPREAD)
 

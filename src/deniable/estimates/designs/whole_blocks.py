@@ -51,9 +51,9 @@ class Family:
     tables: Array
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         """How many reports there are."""
-        return int(self.sizes.sum())
+        return float(self.sizes.sum())
 
     def without_noise(self) -> "Family":
         """The same, if what its reports say is the truth."""
@@ -163,7 +163,7 @@ def whole_block(arm: Plan, names: Sequence[str]) -> Block | None:
     return found[0]
 
 
-def expected_counts(block: Block, n: int, shares: Array) -> Array:
+def expected_counts(block: Block, n: float, shares: Array) -> Array:
     """What n reports on a block show on average, if combinations of answers have these shares."""
     axis = _axis(block.protocol)
     return n * np.concatenate([[1.0], axis.p + axis.d * shares[-axis.columns :]])

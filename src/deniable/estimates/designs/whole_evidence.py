@@ -51,7 +51,7 @@ class WholeEvidence:
         return self.local.cells
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         """How many reports say anything of the table, or of questions beside it."""
         return self.rest.n + sum(family.n for family in self.families)
 
@@ -159,11 +159,7 @@ class WholeEvidence:
     def supposed(self, cells: Array, times: float) -> "WholeEvidence":
         """So many times as many reports, whose means are those of a table with these shares of cells."""
         made = [
-            replace(
-                family,
-                sizes=np.maximum(1.0, np.round(family.sizes * times)),
-                shares=family.tables_at(X @ cells),
-            )
+            replace(family, sizes=family.sizes * times, shares=family.tables_at(X @ cells))
             for family, X in zip(self.families, self.sums, strict=True)
         ]
         return WholeEvidence(self.local.supposed(cells, times), self.rest.supposed(cells, times), tuple(made))

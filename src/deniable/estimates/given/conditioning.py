@@ -48,7 +48,7 @@ class Together:
     sizes: tuple[int, ...]  # how many respondents each group has
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         return sum(seen.n for seen in self.each)
 
     @property

@@ -11,7 +11,6 @@ from itertools import combinations
 
 import numpy as np
 
-from deniable.errors import PlanError
 from deniable.survey.planning.information import Array, Candidates, Set, Wanted, block_variance
 from deniable.survey.planning.shares import Shares, best_shares, greedy_blocks
 from deniable.survey.protocols.grid import Epsilon
@@ -54,11 +53,11 @@ class Search:
         """The contrast variance of a block."""
         return block_variance(self.wanted.columns(block), self.epsilon)
 
-    def grown(self, start: Set, value: "Value") -> Set:
+    def grown(self, start: Set, value: "Worth") -> Set:
         """A block grown from some questions while a further one raises its gain."""
-        block, worth = start, value.of(start)
+        block, worth = start, value.of_block(start)
         while True:
-            added = value.more(block)
+            added = value.of_further(block)
             order = [q for q in np.argsort(-added, kind="stable")[:FURTHER].tolist() if added[q] > 0]
             larger = [self._larger(block, q, worth + float(added[q]), value) for q in order]
             fits = [one for one in larger if self.wanted.cells(one[0]) <= MOST_CELLS and self.allowed(one[0])]
@@ -67,14 +66,14 @@ class Search:
                 return block
             block, worth = best
 
-    def _larger(self, block: Set, question: int, worth: float, value: "Value") -> tuple[Set, float]:
+    def _larger(self, block: Set, question: int, worth: float, value: "Worth") -> tuple[Set, float]:
         """A block with one more question, and all that must be asked with it; and its worth, known without these."""
         plain = tuple(sorted((*block, question)))
         closed = self.closed(plain)
-        return closed, worth if closed == plain else value.of(closed)
+        return closed, worth if closed == plain else value.of_block(closed)
 
 
-class Value:
+class Worth:
     """What one more report on each wanted set is worth, as it changes while blocks are taken.
 
     Sets of one and of two questions, which are most, stand in arrays.
@@ -84,9 +83,9 @@ class Value:
         self.wanted, questions = wanted, len(wanted.levels)
         self.one, self.two = np.zeros(questions), np.zeros((questions, questions))
         self.larger: dict[Set, float] = {}
-        self.put(wanted.sets, worth)
+        self.update(wanted.sets, worth)
 
-    def put(self, sets: Iterable[Set], worth: Iterable[float]) -> None:
+    def update(self, sets: Iterable[Set], worth: Iterable[float]) -> None:
         """Set what some sets are worth."""
         for s, number in zip(sets, worth, strict=True):
             if len(s) == 1:
@@ -96,7 +95,7 @@ class Value:
             else:
                 self.larger[s] = number
 
-    def of(self, block: Set) -> float:
+    def of_block(self, block: Set) -> float:
         """The worth of all wanted sets that a block holds."""
         places = list(block)
         found = self.one[places].sum() + self.two[np.ix_(places, places)].sum() / 2
@@ -104,7 +103,7 @@ class Value:
             self.larger.get(s, 0.0) for size in self._sizes(block) for s in combinations(block, size)
         )
 
-    def more(self, block: Set) -> Array:
+    def of_further(self, block: Set) -> Array:
         """How much each further question would add to the worth of a block."""
         added = self.one + self.two[:, list(block)].sum(axis=1)
         if self.larger:
@@ -130,9 +129,6 @@ def best_design(
     search = Search(wanted, epsilon, allowed, closed)
     starts = {*wanted.tables, *((place,) for table in wanted.tables for place in table)}
     blocks = {block for block in map(closed, starts) if allowed(block)}
-    for s in wanted.sets:
-        if not any(set(s) <= set(block) for block in blocks):
-            raise PlanError(f"no block that may be asked holds the questions {s}")
     found = best_shares(_candidates(search, blocks), worst=worst, gap=ROUGH)
     for _ in told(range(ROUNDS), lambda k: f"looking for blocks that are worth asking, round {k + 1}"):
         new = _round(search, found) - set(found.candidates.blocks)
@@ -179,9 +175,9 @@ def _round(search: Search, found: Shares) -> set[Set]:
     """Blocks that are taken one after another, each grown from the table of which least is known with those before."""
     wanted = search.wanted
     weights = found.tables @ wanted.parts
-    final = found.shares @ found.candidates.told
+    final = found.shares @ found.candidates.by_block
     information = 1e-2 * final
-    value = Value(wanted, weights / information**2)
+    value = Worth(wanted, weights / information**2)
     missing = wanted.parts @ (1 / information) * found.tables
     taken: set[Set] = set()
     for _ in range(2 * len(wanted.tables)):
@@ -192,7 +188,7 @@ def _round(search: Search, found: Shares) -> set[Set]:
         before = 1 / information[places]
         information[places] += 1 / search.variance(block) / max(8, len(wanted.tables) / 4)
         missing += found.tables * (wanted.parts[:, places] @ (1 / information[places] - before))
-        value.put(sets, weights[places] / information[places] ** 2)
+        value.update(sets, weights[places] / information[places] ** 2)
         if (information >= final).all():
             break
     return taken
@@ -225,7 +221,7 @@ def _without_tiny(found: Shares, *, worst: bool) -> Shares:
 
 def _covers(best: Shares, places: list[int]) -> bool:
     """Whether some of the blocks still tell of every set."""
-    return bool((best.candidates.told[places].sum(axis=0) > 0).all())
+    return bool((best.candidates.by_block[places].sum(axis=0) > 0).all())
 
 
 def _with(best: Shares, places: list[int], *, worst: bool) -> Shares:

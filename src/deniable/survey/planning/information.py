@@ -42,12 +42,16 @@ def block_variance(columns: int, epsilon: Epsilon) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Tables that are wanted of questions with so many answers each, and how much each matters."""
+    """Tables that are wanted of questions with so many answers each, and how much each matters.
+
+    `constants` are what is added to each table's weighted variance whatever the design. A table may stand here twice.
+    """
 
     levels: tuple[int, ...]
     flags: frozenset[int]  # the questions that have one evidence column if they are asked alone
     tables: tuple[Set, ...]
     weights: Array
+    constants: Array | float = 0.0
 
     @cached_property
     def sets(self) -> dict[Set, int]:
@@ -101,7 +105,7 @@ class Candidates:
     epsilon: Epsilon
 
     @cached_property
-    def told(self) -> Sparse:
+    def by_block(self) -> Sparse:
         """The information of one report of each block on each set: a sparse matrix, blocks by sets."""
         from scipy.sparse import csr_array
 
@@ -117,11 +121,11 @@ class Candidates:
     @cached_property
     def by_set(self) -> Sparse:
         """The same, sets by blocks."""
-        return self.told.T.tocsr()
+        return self.by_block.T.tocsr()
 
     def variances(self, shares: Array) -> Array:
         """The mean cell variance of each table for one respondent, about the population."""
-        return np.asarray(self.wanted.parts @ (1 / (shares @ self.told)))
+        return np.asarray(self.wanted.parts @ (1 / (shares @ self.by_block)))
 
 
 def subsets(of: Sequence[int]) -> list[Set]:

@@ -3,7 +3,8 @@
 With g_B = sum_{s in B} a_s / (v_B I_s^2) the gain of block B, a_s the weight of set s, multiplying each share by the
 root of its gain climbs to the optimum, where the gain of every block in use is the objective J = sum_s a_s / I_s, and
 no block's is above it: max g / J - 1 bounds how far above the least J is. For the worst table the weights of tables
-are w_T times multipliers that sum to one, so that J is at most the largest w_T times the variance of a table T.
+are w_T times multipliers m_T that sum to one, so that J + sum_T m_T c_T is at most the largest w_T times the variance
+of a table T plus its constant c_T.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +23,14 @@ POWER = 0.05
 LEVEL = 1e-3
 # If that is not reached, so many steps are taken.
 WORST_STEPS = 3_000
-# A share below this is tiny: of what is itself a small part of the respondents it would be nobody.
-TINY = 1e-3
+# A block of the part that is for every pair has at least this share: of a small part of the respondents, less would be
+# nobody.
+LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of candidate blocks, the weight of each table that they are best for, and the objective."""
+    """Shares of candidate blocks, the weight of each table that they are best for, and the objective with constants."""
 
     candidates: Candidates
     shares: Array
@@ -39,7 +41,7 @@ class Shares:
     def gains(self) -> Array:
         """How much the objective would fall with a little more of each block."""
         weights = self.tables @ self.candidates.wanted.parts
-        return np.asarray(self.candidates.told @ (weights / (self.shares @ self.candidates.told) ** 2))
+        return np.asarray(self.candidates.by_block @ (weights / (self.shares @ self.candidates.by_block) ** 2))
 
 
 def best_shares(
@@ -49,7 +51,8 @@ def best_shares(
 
     `start` are shares to begin with, and weights of tables that they are best for.
     """
-    wanted, told, by_set, by_part = candidates.wanted, candidates.told, candidates.by_set, candidates.wanted.by_part
+    wanted, by_block, by_set = candidates.wanted, candidates.by_block, candidates.by_set
+    by_part = wanted.by_part
     tables = wanted.weights / wanted.weights.sum()
     multipliers = np.full(len(tables), 1 / len(tables))
     shares = np.full(len(candidates.blocks), 1 / len(candidates.blocks))
@@ -60,16 +63,18 @@ def best_shares(
     objective = np.inf
     for step in range(MOST_STEPS):
         information = by_set @ shares
-        weighted = wanted.weights * (wanted.parts @ (1 / information)) if worst else wanted.weights
+        weighted = wanted.weights
         if worst:
+            weighted = wanted.weights * (wanted.parts @ (1 / information)) + wanted.constants
             multipliers = multipliers * weighted**POWER
             multipliers /= multipliers.sum()
             tables = multipliers * wanted.weights
             weights = by_part @ tables
-        gains = told @ (weights / information**2)
-        objective = float(weights @ (1 / information))
+        gains = by_block @ (weights / information**2)
+        varying = float(weights @ (1 / information))
+        objective = varying + float((multipliers * wanted.constants).sum())
         level = float(weighted.max() / objective) if worst else 1.0
-        if gains.max() / objective - 1 < gap and (level - 1 < LEVEL or step > WORST_STEPS):
+        if gains.max() / varying - 1 < gap and (level - 1 < LEVEL or step > WORST_STEPS):
             break
         shares = shares * np.sqrt(gains)
         shares /= shares.sum()
@@ -78,34 +83,35 @@ def best_shares(
 
 def greedy_blocks(found: Shares, count: int) -> list[int]:
     """So many of the candidate blocks, taken one after another where each gains most: a balanced part of many."""
-    told = found.candidates.told
+    by_block = found.candidates.by_block
     weights = found.tables @ found.candidates.wanted.parts
-    information = 1e-3 * (found.shares @ told)
+    information = 1e-3 * (found.shares @ by_block)
     order = np.arange(len(found.shares)) * 1e-12  # of equal gains the first is taken
     each, taken = 1 / count, []
     for _ in range(count):
-        gains = told @ (weights / information**2)
+        gains = by_block @ (weights / information**2)
         best = int(np.argmax(gains / gains.max() - order))
         taken.append(best)
-        information = information + each * told[[best]].toarray()[0]
+        information = information + each * by_block[[best]].toarray()[0]
     return sorted(set(taken))
 
 
 def mixed(first: Shares, second: Shares, part: float) -> Shares:
     """Both designs at once, for what the first is wanted for: this part of the respondents is asked by the second."""
     shares: dict[Set, float] = {}
-    for found, weight in ((first, 1 - part), (_without_tiny(second), part)):
+    for found, weight in ((first, 1 - part), (_without_least(second), part)):
         for block, share in zip(found.candidates.blocks, found.shares.tolist(), strict=True):
             shares[block] = shares.get(block, 0.0) + weight * share
     candidates = replace(first.candidates, blocks=tuple(shares))
     both = np.array(list(shares.values()))
-    return Shares(candidates, both, first.tables, float(first.tables @ candidates.variances(both)))
+    variances = candidates.variances(both) + first.candidates.wanted.constants / first.candidates.wanted.weights
+    return Shares(candidates, both, first.tables, float(first.tables @ variances))
 
 
-def _without_tiny(found: Shares) -> Shares:
-    """A design without blocks of tiny shares, if the others tell of everything too."""
-    kept = np.flatnonzero(found.shares > TINY).tolist()
-    if not (found.candidates.told[kept].sum(axis=0) > 0).all():
+def _without_least(found: Shares) -> Shares:
+    """A design without blocks of less than LEAST_SHARE, if the others tell of everything too."""
+    kept = np.flatnonzero(found.shares > LEAST_SHARE).tolist()
+    if not (found.candidates.by_block[kept].sum(axis=0) > 0).all():
         return found
     blocks = tuple(found.candidates.blocks[place] for place in kept)
     shares = found.shares[kept] / found.shares[kept].sum()
