@@ -5,14 +5,17 @@ result in two of them. The tables in docs/explain/planner-measured.md are printe
 """
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 import deniable as dn
+from deniable.analyses.expected.answer_chances import has_answer
 from deniable.survey.half_widths import TWO_SIDED
 from studies.planner_surveys import Classes, drawn, long_way, skewed_classes
 
@@ -23,9 +26,11 @@ TABLES = 5  # of each survey that are looked at
 SURVEYS, QUICK = 800, 40
 RESULT_SURVEYS = 2_400  # in which every kind of result is looked at: one number each, so that more are needed
 POWER_SURVEYS = 6_000
+CHANCE_SURVEYS = 800
 LOW, HIGH = 0.98, 1.02  # predicted over simulated standard error
 UNIFORM = 0.97  # that ratio at uniform truth, at least
 NEEDED = 0.03  # the most that a number of people may be wrong by
+ANSWERED = 0.05  # the most that the probability of an answer may be wrong by
 MONTE_CARLO = 3  # standard errors that bounds are widened by
 
 
@@ -98,56 +103,158 @@ def measured(design: int, surveys: int) -> Measured:
 
 # -- every kind of result ----------------------------------------------------------------------------------------------
 
-
-def kinds_of(first: str, second: str) -> dict[str, Callable[[dn.Estimate], Any]]:
-    """Every kind of result of two flags, each with its value and standard error."""
-    return {
-        "single share": lambda est: est.cell({first: True}),
-        "cell": lambda est: est.cell({first: True, second: True}),
-        "conditional share": lambda est: _conditional(est, first, second),
-        "difference": lambda est: est.difference(first, between=(second, True, False)),
-        "ratio": lambda est: est.ratio(first, between=(second, True, False)),
-        "correlation": lambda est: est.correlation(first, second),
-        "Cramer's V": lambda est: est.association(first, second).cramers_v,
-    }
+FLAGS, WITH_CHOICE = ("q0", "q1"), ("q0", "q6")  # the pairs of questions that results are of
+ON = ["q1", "q6"]  # what q0 is regressed on
 
 
 @dataclass(frozen=True)
-class Conditional:
-    """One row of a table of conditional shares."""
+class Number:
+    """One number of a table of results."""
 
     value: float
     stderr: float
 
 
-def _conditional(est: dn.Estimate, first: str, second: str) -> Conditional:
+def kinds_of_flags(est: Any) -> dict[str, Any]:
+    """Every kind of result of two flags, each with its value and standard error."""
+    first, second = FLAGS
     row = est.conditional(first, given=second).to_pylist()[-1]
-    return Conditional(row["proportion"], row["stderr"])
+    return {
+        "single share": est.cell({first: True}),
+        "cell": est.cell({first: True, second: True}),
+        "conditional share": Number(row["proportion"], row["stderr"]),
+        "difference": est.difference(first, between=(second, True, False)),
+        "ratio": est.ratio(first, between=(second, True, False)),
+        "odds ratio": est.odds_ratio(first, second),
+        "correlation": est.correlation(first, second),
+        "Cramer's V": est.association(first, second).cramers_v,
+    }
 
 
-def results(epsilon: float, surveys: int) -> dict[str, Ratio]:
-    """Predicted over simulated standard errors of every kind of result of two flags that go together."""
-    rng = np.random.default_rng(int(100 * epsilon))
+def kinds_of_choice(est: Any) -> dict[str, Any]:
+    """Kinds of results of a flag and a choice of three answers, each with its value and standard error."""
+    first, second = WITH_CHOICE
+    return {
+        "single share of a choice": est.cell({second: "z"}),
+        "difference between answers of a choice": est.difference(first, between=(second, "x", "z")),
+        "odds ratio with an answer of a choice": est.odds_ratio(first, (second, "z")),
+        "correlation with an answer of a choice": est.correlation(first, (second, "z")),
+        "Cramer's V with a choice": est.association(first, second).cramers_v,
+    }
+
+
+def coefficients(found: Any) -> dict[str, Number]:
+    """The coefficients of a regression on a flag and a choice."""
+    each = zip(found.terms, found.coefficients.tolist(), found.stderr.tolist(), strict=True)
+    return {f"coefficient of {term}": Number(value, stderr) for term, value, stderr in each}
+
+
+def some_survey(epsilon: float) -> tuple[dn.Plan, Classes]:
+    """A design for every pair of six flags and a choice, and people whose answers go together."""
     schema = dn.Schema([*(dn.Flag(f"q{k}") for k in range(6)), dn.Choice("q6", ["x", "y", "z"])])
     answers = {
         name: _two_shares(share) for name, share in zip(schema.names[:6], (0.3, 0.4, 0.5, 0.2, 0.6, 0.5), strict=True)
     }
     of = Classes(np.array([0.6, 0.4]), answers | {"q6": np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])})
-    n = 400_000 if epsilon < 2 else 100_000
-    plan = dn.design(schema, epsilon=epsilon)
-    made, names = drawn(plan, of, n, surveys, rng), ("q0", "q1")
-    expected = plan.expect(*names, n=n, guess=of.truth(schema, names)).estimate
-    asked, found = kinds_of(*names), {}
-    values = [[kind(est).value for kind in asked.values()] for est in made.estimates(names)]
-    for name, kind, own in zip(asked, asked.values(), np.array(values).T, strict=True):
-        found[name] = ratio(float(kind(expected).stderr), (own - own.mean()) ** 2 * len(own) / (len(own) - 1))
+    return dn.design(schema, epsilon=epsilon), of
+
+
+def results(epsilon: float, surveys: int) -> dict[str, Ratio]:
+    """Predicted over simulated standard errors of every kind of result of questions that go together."""
+    rng, n = np.random.default_rng(int(100 * epsilon)), 400_000 if epsilon < 2 else 100_000
+    plan, of = some_survey(epsilon)
+    made, guess = drawn(plan, of, n, surveys, rng), of.truth(plan.schema, plan.schema.names)
+
+    def every(ask: Callable[[Sequence[str]], Any], regression: Any) -> dict[str, Any]:
+        return kinds_of_flags(ask(FLAGS)) | kinds_of_choice(ask(WITH_CHOICE)) | coefficients(regression)
+
+    expected = every(
+        lambda names: plan.expect(*names, n=n, guess=guess),
+        plan.expect("q0", n=n, guess=guess).regress("q0", on=ON),
+    )
+    values: dict[str, list[float]] = {name: [] for name in expected}
+    for survey in range(surveys):
+        counts = made.counts(survey)
+        for name, one in every(partial(_population, counts), dn.regress(counts, "q0", on=ON)).items():
+            values[name].append(one.value)
+    found = {}
+    for name, one in expected.items():
+        own = np.array(values[name])
+        found[name] = ratio(float(one.stderr), (own - own.mean()) ** 2 * len(own) / (len(own) - 1))
     return found
+
+
+def _population(counts: dn.Counts, names: Sequence[str]) -> dn.Estimate:
+    return dn.estimate(counts, names).about("population")
 
 
 def _two_shares(share: float) -> np.ndarray:
     """A flag's shares in two classes, far from each other."""
     low, high = share * 0.4, min(0.95, share * 1.9)
     return np.array([[1 - low, low], [1 - high, high]])
+
+
+# -- which results are answered ----------------------------------------------------------------------------------------
+
+QUESTIONS: dict[str, Callable[[Any], Any]] = {
+    "all cells": lambda one: one.table(),
+    "a cell": lambda one: one.cell(q0=True, q6="z"),
+    "conditional shares": lambda one: one.conditional("q0", given="q6"),
+    "difference": lambda one: one.difference("q0", between=("q6", "x", "z")),
+    "ratio": lambda one: one.ratio("q0", between=("q6", "x", "z")),
+    "odds ratio": lambda one: one.odds_ratio("q0", ("q6", "z")),
+    "correlation": lambda one: one.correlation("q0", ("q6", "z")),
+    "Cramer's V": lambda one: one.association("q0", "q6").cramers_v,
+    "regression": lambda one: one.regress("q0", on=["q6"]),
+}
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The probability that was said of an answer, and the share of simulated surveys with one."""
+
+    n: int
+    said: float
+    found: float
+    stderr: float
+
+
+class Counted:
+    """A survey that was counted, with the methods of an expectation."""
+
+    def __init__(self, counts: dn.Counts) -> None:
+        self.counts, self.estimate = counts, _population(counts, WITH_CHOICE)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.estimate, name)
+
+    def regress(self, outcome: str, *, on: Sequence[str]) -> Any:
+        """A regression from the same counts."""
+        return dn.regress(self.counts, outcome, on=on)
+
+
+def chances(epsilon: float, surveys: int) -> dict[str, Chance]:
+    """The probability of an answer to each question, with so many people that it is neither sure nor hopeless."""
+    plan, of = some_survey(epsilon)
+    guess, rng, found = of.truth(plan.schema, plan.schema.names), np.random.default_rng(4_000 + int(epsilon)), {}
+    for name, ask in QUESTIONS.items():
+        n, said = 50, 0.0
+        while said < 0.25:
+            n = round(1.3 * n)
+            said = plan.expect(*WITH_CHOICE, n=n, guess=guess).answered(ask)
+        made = drawn(plan, of, n, surveys, rng)
+        share = float(np.mean([_answers(ask, made.counts(survey)) for survey in range(surveys)]))
+        found[name] = Chance(n, said, share, sqrt(max(share * (1 - share), 0.01) / surveys))
+    return found
+
+
+def _answers(ask: Callable[[Any], Any], counts: dn.Counts) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dn.ArmSizeWarning)  # of many surveys some have unlikely sizes of arms
+        try:
+            return has_answer(ask(Counted(counts)))
+        except dn.EstimateError:  # nobody was asked both
+            return False
 
 
 # -- numbers of people -------------------------------------------------------------------------------------------------
@@ -202,6 +309,7 @@ def run(*, quick: bool = False) -> None:
     _designs([measured(design, surveys) for design in designs], surveys)
     more = surveys if quick else RESULT_SURVEYS
     _results({epsilon: results(epsilon, more) for epsilon in ((2.0,) if quick else (1.0, 4.0))}, more)
+    _chances({2.0: chances(2.0, surveys if quick else CHANCE_SURVEYS)})
     _people(quick=quick, surveys=surveys)
     print(f"\n{time.process_time() - start:,.0f} seconds of one processor")
 
@@ -238,6 +346,20 @@ def _results(found: dict[float, dict[str, Ratio]], surveys: int) -> None:
     print(
         f"\n{LOW:g} to {HIGH:g}: {_verdict([one.within(LOW, HIGH) for own in found.values() for one in own.values()])}"
     )
+
+
+def _chances(found: dict[float, dict[str, Chance]]) -> None:
+    print("\nThe probability of an answer, and the share of simulated surveys with one\n")
+    print("| | epsilon | people | said | found |\n|---|---|---|---|---|")
+    for epsilon, own in found.items():
+        for name, one in own.items():
+            print(f"| {name} | {epsilon:g} | {one.n:,} | {one.said:.3f} | {one.found:.3f} +- {one.stderr:.3f} |")
+    right = [
+        abs(one.said - one.found) < ANSWERED + MONTE_CARLO * one.stderr
+        for own in found.values()
+        for one in own.values()
+    ]
+    print(f"\nWithin {100 * ANSWERED:g} points: {_verdict(right)}")
 
 
 def _people(*, quick: bool, surveys: int) -> None:
