@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from deniable.analyses.selected_lists import listed_levels, shrinkage
 from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
 from deniable.errors import CountError, EstimateError, abbreviated
@@ -40,8 +41,6 @@ from deniable.text.progress import watched
 BATCH = 1 << 21
 
 Pair = tuple[str, str]
-Numbers = tuple[str, float, float, float, float]  # the measure, the effect, its interval, the p-value
-Row = tuple[str, str, str, float, float, float, float, str]  # two features, these numbers, and merged answers
 
 
 def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
@@ -57,12 +56,15 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
     Returns
     -------
     pyarrow.Table
-        A row for each pair: first, second, measure, effect, low, high, p_value, fdr and merged. The effect is the
-        correlation of two flags, and Cramer's V of other pairs; `p_value` is that of a test of independence, and `fdr`
-        the false discovery rate of a list that ends here (Benjamini and Hochberg). The interval leaves zero out exactly
-        if `p_value` is below 1 - level. `merged` says which rare answers were taken together. Where there are not
-        enough reports for an interval, `low` and `high` are nan; where there are not enough for the test, `p_value` and
-        `fdr` are, and the pair stands last.
+        A row for each pair: first, second, measure, effect, low, high, p_value, fdr, shrunken, listed_low, listed_high
+        and merged. The effect is the correlation of two flags, and Cramer's V of other pairs, with the interval of a
+        pair that was chosen beforehand; it leaves zero out exactly if `p_value`, that of a test of independence, is
+        below 1 - level. `fdr` is the false discovery rate of a list that ends here (Benjamini and Hochberg). Of such a
+        list, chosen because its pairs came out surest, effects are too large and intervals too short: `shrunken` is the
+        effect without that luck, on average (empirical Bayes), and `listed_low` and `listed_high` are intervals whose
+        false coverage in the list is at most 1 - level (Benjamini and Yekutieli). `merged` says which rare answers were
+        taken together. Where there are not enough reports for an interval, its ends are nan; where there are not enough
+        for the test, `p_value` and all that follows from it are, and the pair stands last.
 
     Examples
     --------
@@ -82,14 +84,26 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> "p
     if not counts.n:
         raise EstimateError("there are no reports to estimate from")
     every = watched(batches(counts, without), "pairs of features")
-    found = [row for batch in every for row in _rows(counts, batch, level)]
+    found = [part for batch in every for part in _told(counts, batch)]
     if not found:
         raise CountError("these counts hold no pair of features; count them with order=2")
-    found.sort(key=lambda row: (np.isnan(row[6]), row[6], -abs(row[3])))
-    names = ["first", "second", "measure", "effect", "low", "high", "p_value", "merged"]
-    table = dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
+    p_values, value = (np.concatenate([getattr(part, name) for part in found]) for name in ("p_value", "value"))
+    order = np.lexsort((-np.abs(value), p_values))  # nan stands last
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(1, len(order) + 1)
+    levels = listed_levels(ranks, max(1, int((~np.isnan(p_values)).sum())), level)
+    ends = np.split(levels, np.cumsum([len(part.pairs) for part in found])[:-1])
+    low, high = np.concatenate([part.limits(level) for part in found], axis=1)
+    listed = np.concatenate([part.limits(own) for part, own in zip(found, ends, strict=True)], axis=1)
+    listed = np.where(np.isnan(p_values), np.nan, listed)
+    numbers = {
+        "effect": value, "low": low, "high": high, "p_value": p_values, "fdr": false_discovery_rate(p_values),
+        "shrunken": value * shrinkage(p_values), "listed_low": listed[0], "listed_high": listed[1],
+    }  # fmt: skip
+    words = zip(*(row for part in found for row in part.words), strict=True)
+    table = dict(zip(("first", "second", "measure", "merged"), map(list, words), strict=True))
     merged = table.pop("merged")
-    return pa.table({**table, "fdr": false_discovery_rate(np.array(table["p_value"])), "merged": merged})
+    return pa.table({**table, **numbers, "merged": merged}).take(pa.array(order))
 
 
 def false_discovery_rate(p_values: Array) -> Array:
@@ -149,28 +163,66 @@ def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
     return np.moveaxis(moments[left[:, :, None], right[:, None, :]], 0, -1)
 
 
-def _rows(counts: Counts, pairs: list[Pair], level: float) -> list[Row]:
-    """A row of the result for each pair of a batch, about the population; where need be, with rare answers merged."""
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is told of some pairs, whose answers may be merged as the words say."""
+
+    pairs: list[Pair]
+    effect: "Effect"
+    p_value: Array
+    merged: list[str]
+
+    @property
+    def value(self) -> Array:
+        """The effects."""
+        return np.asarray(np.minimum(np.atleast_1d(self.effect.distribution.value), self.effect.most))
+
+    @property
+    def words(self) -> Iterator[tuple[str, str, str, str]]:
+        """The names of each pair, its measure, and what was merged."""
+        for pair, merged in zip(self.pairs, self.merged, strict=True):
+            yield *pair, self.effect.measure, merged
+
+    def limits(self, level: Any) -> Array:
+        """Both ends of the intervals, with one level for all or one for each; nan without enough reports."""
+        ends = (np.where(self.effect.enough, end, np.nan) for end in self.effect.distribution.limits(level))
+        return np.array([np.minimum(np.atleast_1d(end), self.effect.most) for end in ends])
+
+    def some(self, kept: Bools) -> "Told":
+        """What is told of some of these pairs, if they are many."""
+        chosen = [k for k, keep in enumerate(kept) if keep]
+        own = self if len(self.pairs) == len(chosen) else replace(self, effect=self.effect.at(kept))
+        return replace(
+            own,
+            pairs=[self.pairs[k] for k in chosen],
+            p_value=self.p_value[kept],
+            merged=[self.merged[k] for k in chosen],
+        )
+
+
+def _told(counts: Counts, pairs: list[Pair]) -> Iterator[Told]:
+    """What is told of each pair of a batch, about the population; where need be, with rare answers merged."""
     group = pair_group(counts, pairs)
-    numbers, enough = _numbers([group], _answers(group), level)
-    found: list[Row] = [(*pair, *own, "") for pair, own in zip(pairs, numbers, strict=True)]
-    for places, part in _merged(group, enough):
-        numbers, _ = _numbers(part.groups, part.rows, level)
-        for k, (place, own) in enumerate(zip(places, numbers, strict=True)):
-            features = [counts.plan.schema[name] for name in pairs[place]]
-            merged = merged_answers(features, [order[k] for order in part.orders], part.rows)
-            found[place] = (*pairs[place], *own, merged_in_words(merged))
-    return found
+    rows = _answers(group)
+    whole = _of_pairs(pairs, [group], rows, [""] * len(pairs))
+    kept = np.ones(len(pairs), np.bool_)
+    for places, part in _merged(group, np.atleast_1d(whole.effect.enough)):
+        kept[places] = False
+        own = [pairs[place] for place in places]
+        merged = [
+            merged_answers([counts.plan.schema[name] for name in pair], [order[k] for order in part.orders], part.rows)
+            for k, pair in enumerate(own)
+        ]
+        yield _of_pairs(own, part.groups, part.rows, [merged_in_words(each) for each in merged])
+    if kept.any():
+        yield whole.some(kept)
 
 
-def _numbers(groups: Sequence[Respondents], rows: Sequence[Array], level: float) -> tuple[list[Numbers], Bools]:
-    """The measure, the effect, its interval and the p-value of many pairs, and which have enough reports for it."""
+def _of_pairs(pairs: list[Pair], groups: Sequence[Respondents], rows: Sequence[Array], merged: list[str]) -> Told:
+    """What is told of some pairs, given the weights of their answers."""
     effect = _effect(groups, rows)
-    low, high = (np.where(effect.enough, end, np.nan) for end in effect.distribution.limits(level))
-    value, low, high = (np.minimum(number, effect.most) for number in (effect.distribution.value, low, high))
-    p_values = np.where(testable(groups, rows), effect.p_value, np.nan)
-    numbers = zip(*(np.atleast_1d(each).tolist() for each in (value, low, high, p_values)), strict=True)
-    return [(effect.measure, *own) for own in numbers], np.atleast_1d(effect.enough)
+    p_value = np.where(np.atleast_1d(testable(groups, rows)), np.atleast_1d(effect.p_value), np.nan)
+    return Told(pairs, effect, p_value, merged)
 
 
 def _merged(group: AnyGroup, enough: Bools) -> Iterator[tuple[npt.NDArray[np.int64], Part]]:
@@ -214,6 +266,12 @@ class Effect:
     distribution: RatioDistribution | AssociationDistribution
     enough: Bools
     p_value: Any  # of the test of independence
+
+    def at(self, kept: Bools) -> "Effect":
+        """The effects of some of many pairs."""
+        return replace(
+            self, distribution=self.distribution.at(kept), enough=self.enough[kept], p_value=self.p_value[kept]
+        )
 
 
 def _effect(groups: Sequence[Respondents], rows: Sequence[Array]) -> Effect:

@@ -38,7 +38,11 @@ COLUMNS = frozenset({"proportion", "stderr", "low", "high"})
 
 @dataclass(frozen=True)
 class RankedPair:
-    """How strongly two features go together, with its confidence interval and its test: a row of `associations`."""
+    """How strongly two features go together, with its confidence intervals and its test: a row of `associations`.
+
+    `low` and `high` are of a pair chosen beforehand, `listed_low` and `listed_high` of one in a list of the surest;
+    `shrunken` is the effect without the luck of being among these.
+    """
 
     first: str
     second: str
@@ -48,6 +52,9 @@ class RankedPair:
     high: float
     p_value: float
     fdr: float
+    shrunken: float
+    listed_low: float
+    listed_high: float
     merged: str = ""  # which rare answers were merged for it, in words
     asked: Asked | None = None  # how many respondents were asked both, where that is known
 

@@ -111,6 +111,13 @@ def _say_of_whom(est: "Estimate", waves: int) -> None:
         print(f"Whether the waves agree: {est.homogeneity}.", file=sys.stderr)
 
 
+# What is said of a list of pairs that came out surest.
+LIST = (
+    "Intervals allow for the pairs being those that came out surest; shrunken effects are without that luck, on "
+    "average. About the population. --json and --csv have the intervals of a pair chosen beforehand, too."
+)
+
+
 def add_associations(commands: "Commands") -> None:
     """Add `deniable associations`."""
     command = add_command(commands, "associations", "find which pairs of features go together, the surest first")
@@ -130,6 +137,10 @@ def _associations(arguments: argparse.Namespace) -> None:
     if arguments.top < 0:
         raise DeniableError(f"--top takes the number of pairs to print, or 0 for all; found {arguments.top}")
     table = associations(Counts.load(arguments.counts), level=arguments.level)
-    show(table.slice(0, arguments.top or None), arguments)
+    shown = table.slice(0, arguments.top or None)
+    if not arguments.json and not arguments.csv:
+        shown = shown.drop_columns(["low", "high"]).rename_columns({"listed_low": "low", "listed_high": "high"})
+        print(LIST, file=sys.stderr)
+    show(shown, arguments)
     if 0 < arguments.top < table.num_rows:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)

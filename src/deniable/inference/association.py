@@ -12,7 +12,7 @@ to say, which weighs each direction of D by its own precision; intervals leave z
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -54,7 +54,12 @@ class WaldTest:
 
         return chdtrc(self.degrees, self.statistic)
 
-    def least(self, alpha: float) -> Any:
+    def at(self, some: npt.NDArray[np.bool_]) -> "WaldTest":
+        """The tests of some of many tables."""
+        every = (np.broadcast_to(part, some.shape)[some] for part in (self.statistic, self.degrees, self.unit))
+        return WaldTest(*every)
+
+    def least(self, alpha: Any) -> Any:
         """The phi^2 that is left at this level of significance: above zero exactly if independence is rejected."""
         from scipy.special import chdtri
 
@@ -103,22 +108,24 @@ class AssociationDistribution:
         """The p-value of no association: intervals of a level above 1 - p_value, and no others, begin at zero."""
         return self.test.p_value
 
-    def limits(self, level: float, least: float = 0.0, most: float = inf) -> tuple[Any, Any]:
+    def limits(self, level: Any, least: float = 0.0, most: float = inf) -> tuple[Any, Any]:
         """The ends of the confidence interval, within the least and the most that the strength can be.
 
-        It begins at zero exactly if Wald's test does not reject independence at 1 - level. Its upper end is a quantile
-        of the part of the confidence distribution above zero, so that it is never at zero. As long as that leaves the
-        upper tail unspent, the lower end has all of 1 - level.
+        There is one level for all tables, or one for each. The interval begins at zero exactly if Wald's test does not
+        reject independence at 1 - level. Its upper end is a quantile of the part of the confidence distribution above
+        zero, so that it is never at zero. As long as that leaves the upper tail unspent, the lower end has all of
+        1 - level.
         """
         alpha = 1 - level
         at_zero = self._below(0.0, self._seen)
         high = self._search(self._most, lambda square: self._below(square, self._seen) >= alpha / 2 * at_zero)
         low = np.where(np.isnan(self.p_value), np.nan, self.test.least(alpha))
         if (sure := np.asarray(self.p_value < alpha)).any():
-            low[sure] = np.maximum(low[sure], self._at(sure)._lower(alpha))
+            own = np.broadcast_to(alpha, sure.shape)[sure]
+            low[sure] = np.maximum(low[sure], self.at(sure)._lower(own))
         return np.clip(self._shown(low), least, most), np.clip(self._shown(high), least, most)
 
-    def _lower(self, alpha: float) -> Any:
+    def _lower(self, alpha: Any) -> Any:
         """The phi^2 up to which |D|^2 is too large."""
 
         def left(square: Any) -> Any:
@@ -126,10 +133,11 @@ class AssociationDistribution:
 
         return self._search(self.found, lambda square: self._below(square, self.found) > 1 - left(square))
 
-    def _at(self, some: npt.NDArray[np.bool_]) -> "AssociationDistribution":
-        """The distributions of |D|^2 for some of many tables."""
-        names = ("found", "bias", "square", "first", "second")
-        return replace(self, **{name: getattr(self, name)[some] for name in names})
+    def at(self, some: npt.NDArray[np.bool_]) -> "AssociationDistribution":
+        """The distributions for some of many tables."""
+        every = (self.found, self.bias, self.square, self.first, self.second)
+        parts = (np.broadcast_to(part, some.shape)[some] for part in every)
+        return AssociationDistribution(*parts, self.test.at(some), self.scale)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
         """The confidence that the strength is at most x."""

@@ -16,6 +16,7 @@ When to trust intervals is said in `trust`; estimates from one evidence column h
 
 from dataclasses import dataclass
 from math import isinf
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Corrections:
     further: Array
 
     @classmethod
-    def of(cls, found: Cumulants, level: float) -> "Corrections":
+    def of(cls, found: Cumulants, level: Any) -> "Corrections":
         """The corrections for an estimate with these cumulants; none but z where it does not vary."""
         some = np.asarray(found.variance) > 0
         variance = np.where(some, found.variance, 1.0)
@@ -101,7 +102,7 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
     return low, high
 
 
-def _quantiles(spare: Array, level: float) -> Array:
+def _quantiles(spare: Array, level: Any) -> Array:
     """Quantiles of Student's t, given the squared coefficient of variation of a variance estimate by itself."""
     from scipy.special import ndtri, stdtrit
 

@@ -65,7 +65,7 @@ class RatioDistribution:
         missing = np.where(np.isfinite(short), np.maximum(short, 0.0), 0.0)
         return replace(self, of_top=self.of_top + missing, error=error)
 
-    def limits(self, level: float, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
+    def limits(self, level: Any, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
         """The ends of the confidence interval; `least` or `most` where there is no end because the bottom may be zero.
 
         These are the least and the most that the ratio can be.
@@ -149,6 +149,12 @@ class RatioDistribution:
             change = np.where(np.isfinite(change / self.value), change, 0.0)
             slope = np.where(change != 0, change / self.value, 0.0)
         return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2, error=None)
+
+    def at(self, some: npt.NDArray[np.bool_]) -> "RatioDistribution":
+        """The distributions of some of many ratios, without corrections."""
+        parts = (self.top, self.bottom, self.of_top, self.of_both, self.of_bottom)
+        top, bottom, of_top, of_both, of_bottom = (np.broadcast_to(part, some.shape)[some] for part in parts)
+        return RatioDistribution(top, bottom, of_top, of_both, of_bottom)
 
     def _variance(self, r: Any) -> Array:
         """The variance of top - r bottom; nan where it is negative."""

@@ -42,9 +42,9 @@ def ranked_chart(pairs: Sequence[RankedPair]) -> Chart | None:
         Row(
             isolated(pair.first),
             f"× {isolated(pair.second)}",
-            pair.effect,
-            pair.low,
-            pair.high,
+            pair.shrunken,
+            pair.listed_low,
+            pair.listed_high,
             _effect(pair),
             faint=not pair.sure,
         )
@@ -65,6 +65,10 @@ def _ranked_caption(known: Sequence[RankedPair], shown: int) -> str:
         caption += " Those in grey may be chance."
     if shown < len(known):
         caption += f" The first {shown} are shown."
+    caption += (
+        " What comes out surest is partly luck: strengths are shrunken by as much, and intervals allow for it; the "
+        "table has the strengths as they were found, too."
+    )
     return caption + _merged_in_words(known[:shown]) + asked_in_words(pair.asked for pair in known[:shown])
 
 
@@ -117,18 +121,18 @@ def _depth(pair: RankedPair | None) -> float | Gap:
         return Gap.APART
     if not pair.enough:
         return Gap.FEW
-    return pair.effect if pair.sure else 0.0
+    return pair.shrunken if pair.sure else 0.0
 
 
 def _pair_table(caption: str, pairs: Sequence[RankedPair]) -> Table:
     rows = []
     for pair in pairs:
-        numbers: tuple[Cell, ...] = (NOT_ENOUGH, "", "", "")
+        numbers: tuple[Cell, ...] = (NOT_ENOUGH, "", "", "", "")
         if pair.enough:
-            strength = (Number(_signed(x), x) for x in (pair.effect, pair.low, pair.high))
-            numbers = (*strength, Number(_rate(pair.fdr), pair.fdr))
+            strength = (pair.shrunken, pair.listed_low, pair.listed_high, pair.effect)
+            numbers = (*(Number(_signed(x), x) for x in strength), Number(_rate(pair.fdr), pair.fdr))
         rows.append((pair_label(*pair.names), pair.measure, *numbers))
-    table = Table(caption, ("pair", "measure", "strength", "from", "to", "chance"), tuple(rows), words=2)
+    table = Table(caption, ("pair", "measure", "strength", "from", "to", "as found", "chance"), tuple(rows), words=2)
     return with_merged(with_asked(table, [pair.asked for pair in pairs]), [pair.merged for pair in pairs])
 
 
@@ -186,7 +190,7 @@ def in_words(pair: RankedPair) -> str:
 
 
 def _effect(pair: RankedPair) -> str:
-    return f"{_signed(pair.effect)} ({_signed(pair.low)} to {_signed(pair.high)})"
+    return f"{_signed(pair.shrunken)} ({_signed(pair.listed_low)} to {_signed(pair.listed_high)})"
 
 
 def _signed(number: float) -> str:
