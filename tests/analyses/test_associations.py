@@ -131,3 +131,27 @@ def test_intervals_leave_zero_out_exactly_where_the_test_does(level: float) -> N
     assert len(agreed) == 75
     assert all(agreed)
     assert all(alone)
+
+
+def test_lists_have_intervals_of_their_rank_and_shrunken_effects() -> None:
+    rng = np.random.default_rng(4)
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Choice("c", ["x", "y", "z"]), dn.Flag("d")])
+    records = {"a": rng.random(20_000) < 0.4, "d": rng.random(20_000) < 0.5}
+    records |= {"b": records["a"] ^ (rng.random(20_000) < 0.45), "c": rng.choice(["x", "y", "z"], 20_000)}
+    for plan in (
+        dn.Plan(schema, epsilon=8.0),
+        dn.Plan(schema, epsilon=3.0, arms=[["a", "b"], ["a", "c"], ["b", "c"], ["a", "d"], ["b", "d"], ["c", "d"]]),
+    ):
+        counts = dn.count(dn.randomize(records, plan, rng=rng), order=2)
+        rows = dn.associations(counts).to_pylist()
+        assert [row["p_value"] for row in rows] == sorted(row["p_value"] for row in rows)
+        for rank, row in enumerate(rows, 1):
+            alpha = 0.05 * rank / len(rows)
+            again = dn.associations(counts, level=1 - alpha).to_pylist()
+            (own,) = (other for other in again if (other["first"], other["second"]) == (row["first"], row["second"]))
+            assert (row["listed_low"], row["listed_high"]) == pytest.approx((own["low"], own["high"]), abs=1e-9)
+            assert row["listed_low"] <= row["low"] <= row["high"] <= row["listed_high"] + 1e-12
+            assert abs(row["shrunken"]) < abs(row["effect"]) or row["effect"] == row["shrunken"] == 0
+            outside = row["listed_low"] > 0 or row["listed_high"] < 0
+            assert outside is (row["p_value"] < alpha)
+    assert rows[0]["shrunken"] / rows[0]["effect"] > 0.8 > rows[-1]["shrunken"] / max(rows[-1]["effect"], 1e-9)

@@ -138,7 +138,8 @@ def test_the_most_common_answer_needs_all_intervals_and_one_apart() -> None:
 
 
 def test_the_surest_features_come_in_the_order_of_their_pairs() -> None:
-    pairs = [RankedPair(*names, "any", 0.5, 0.4, 0.6, 0.0, 0.0) for names in (("a", "b"), ("c", "a"), ("d", "e"))]
+    numbers = (0.5, 0.4, 0.6, 0.0, 0.0, 0.5, 0.4, 0.6)
+    pairs = [RankedPair(*names, "any", *numbers) for names in (("a", "b"), ("c", "a"), ("d", "e"))]
     assert surest_features(pairs, 9) == ("a", "b", "c", "d", "e")
     assert surest_features(pairs, 3) == ("a", "b", "c")
 

@@ -182,7 +182,7 @@ def test_shares_within_groups_are_as_precise_as_they_are_known(root: Element) ->
 def test_what_is_public_is_given_and_what_is_yes_or_no_is_asked(
     counts: dn.Counts, first: str, second: str, given: str, what: str
 ) -> None:
-    pair = RankedPair(first, second, "any", 0.5, 0.4, 0.6, p_value=0.0, fdr=0.0)
+    pair = RankedPair(first, second, "any", 0.5, 0.4, 0.6, 0.0, 0.0, shrunken=0.5, listed_low=0.4, listed_high=0.6)
     (found,) = conditionals(counts, [pair], 0.95)
     chart = conditional_chart("given-1", found, 0.95)
     assert chart.heading == f"{what}, by {given}"

@@ -60,7 +60,7 @@ def test_pairs_and_shares_within_groups_are_what_the_library_says(root: Element,
     told = dn.associations(counts).to_pylist()
     expected = {
         (f"{row['first']} × {row['second']}", row["measure"]): pytest.approx(
-            [row[k] for k in ("effect", "low", "high", "fdr")]
+            [row[k] for k in ("shrunken", "listed_low", "listed_high", "effect", "fdr")]
         )
         for row in told
     }
@@ -102,7 +102,9 @@ def test_a_heat_map_is_as_deep_as_the_pair_is_strong(root: Element, counts: dn.C
 
 def test_a_pair_is_sure_by_the_rate_of_false_discoveries() -> None:
     """One in twenty of very many pairs has p below 0.05 by chance alone."""
-    pair = RankedPair("a", "b", "correlation", 0.1, 0.01, 0.19, p_value=0.03, fdr=0.2)
+    pair = RankedPair(
+        "a", "b", "correlation", 0.2, 0.01, 0.19, 0.03, 0.2, shrunken=0.1, listed_low=-0.1, listed_high=0.4
+    )
     assert pair.enough
     assert not pair.sure
     assert replace(pair, fdr=0.04).sure
@@ -120,13 +122,13 @@ def test_few_reports_give_words_and_no_numbers() -> None:
     root = read(page.page(counts))
     for figure in root.all("figure"):
         for row in figure.all("tbody")[0].all("tr"):
-            assert len(row.all("data")) in (3, 4) or "not enough reports" in row.text
+            assert len(row.all("data")) in (3, 5) or "not enough reports" in row.text
             assert not row.all("data") or "not enough reports" not in row.text
     for row in dn.associations(counts).to_pylist():
         if np.isnan(row["low"]) or np.isnan(row["fdr"]):
             label = f"{row['first']} × {row['second']}"
             every = rows_of(figure_of(root, "Every pair of questions"))
-            assert every[label, row["measure"], "not enough reports", "", "", ""] == []
+            assert every[label, row["measure"], "not enough reports", "", "", "", ""] == []
     est = dn.estimate(counts, ["age"]).about("population")
     assert np.isnan(est.table()["low"].to_numpy()).all()
     assert set(rows_of(figure_of(root, "age"))) == {

@@ -232,7 +232,7 @@ def test_pairs_are_what_the_library_says_and_the_others_are_counted(name: str) -
         pair = (row["first"], row["second"])
         words, found = rows[" × ".join(pair)]
         assert not isnan(row["low"])
-        assert found == pytest.approx([row[key] for key in ("effect", "low", "high", "fdr")])
+        assert found == pytest.approx([row[key] for key in ("shrunken", "listed_low", "listed_high", "effect", "fdr")])
         assert counts.plan.has_arms == (words[-1] == f"{asked(counts, *pair):,}")
     dots = [text for text in figure.all("svg")[0].all("text") if text.text == "•"]
     drawn = {name for pair in together for name in pair}

@@ -43,16 +43,18 @@ def _text(rows: Sequence[Row], stream: IO[str]) -> str:
     head = list(rows[0])
     numbers = [k for k, name in enumerate(head) if any(isinstance(row[name], float) for row in rows)]
     numbers += [head.index(name) for name in ("low", "high") if head.index(name) not in numbers]
-    cells: list[list[str | None]] = []
-    notes = [SAYS_LITTLE if _says_little(row) else "" for row in rows]
-    head += [""] * any(notes)
-    for row, note in zip(rows, notes, strict=True):
-        texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
-        if row["low"] is None:
-            texts |= {"low": NOT_ENOUGH, "high": None}
-        cells.append([*texts.values(), *([note] if any(notes) else [])])
+    cells = [_cells(row) for row in rows]
+    if any(map(_says_little, rows)):
+        head.append("")
+        cells = [[*own, SAYS_LITTLE if _says_little(row) else ""] for own, row in zip(cells, rows, strict=True)]
     lines = aligned(head, cells, numbers=numbers, rule=is_terminal(stream), colour=coloured(stream))
     return "\n".join(lines)
+
+
+def _cells(row: Row) -> list[str | None]:
+    """The texts of one row, with words in place of an interval that there are too few reports for."""
+    texts: dict[str, str | None] = {name: _cell(name, value) for name, value in row.items()}
+    return list((texts | ({"low": NOT_ENOUGH, "high": None} if row["low"] is None else {})).values())
 
 
 def _says_little(row: Row) -> bool:

@@ -136,8 +136,8 @@ class AssociationDistribution:
     def at(self, some: npt.NDArray[np.bool_]) -> "AssociationDistribution":
         """The distributions for some of many tables."""
         every = (self.found, self.bias, self.square, self.first, self.second)
-        parts = (np.broadcast_to(part, some.shape)[some] for part in every)
-        return AssociationDistribution(*parts, self.test.at(some), self.scale)
+        found, bias, square, first, second = (np.broadcast_to(part, some.shape)[some] for part in every)
+        return AssociationDistribution(found, bias, square, first, second, self.test.at(some), self.scale)
 
     def cdf(self, x: npt.ArrayLike) -> Any:
         """The confidence that the strength is at most x."""
