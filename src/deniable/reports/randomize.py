@@ -53,7 +53,7 @@ def randomize(
 
     Parameters
     ----------
-    data : dataframe, mapping of columns, list of dicts, path or list of paths
+    data : dataframe, mapping, list of dicts, path or list of paths
         The true answers: any dataframe, a mapping from names to columns, a list of records, or CSV and Parquet files.
         Files are named by a path, a glob such as `"answers/*.csv"`, a folder or a list of these. They are read a batch
         at a time, in the order of the list, those of a glob or a folder sorted by name.

@@ -5,7 +5,7 @@ For all sets of the four flags and surveys of 50 to 1 000 respondents: the truth
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from deniable import paper
 from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
+from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import limits
 from deniable.inference.one_feature import Array, Axis
 from deniable.validation import paper_figures
@@ -54,7 +55,7 @@ def tails(one: paper_figures.Surveys) -> list[Tails]:
             continue
         rows = [np.eye(2)[int(k in columns)][None] for k in range(paper_figures.FLAGS)]
         many = Group(one.n, axes, tensors).cumulants(rows, Subject.RESPONDENTS)
-        plain = replace(many, third=0 * many.third, covariance_with_variance=0 * many.covariance_with_variance)
+        plain = Cumulants.normal(many.mean, many.variance)
         outside = [_outside(limits(of, LEVEL), one.truth[at]) for of in (plain, many)]
         values = estimates[:, at]
         skew = float(np.mean(((values - values.mean()) / values.std()) ** 3))
