@@ -286,8 +286,7 @@ def wald(p: Array, covariance: Array) -> WaldTest:
     rows, columns = p.shape[-2:]
     r, c = _margins(p)
     kept = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
-    x = (p - r * c).reshape(*p.shape[:-2], -1)[..., kept]
-    square = _both_ways(covariance, (np.ones_like(p), c, r))[..., kept[:, None], kept]
+    x, square = _deviations(p, covariance, kept)
     try:
         solved = np.asarray(np.linalg.solve(square, x[..., None])[..., 0], np.float64)
     except np.linalg.LinAlgError:  # one of them has no test
@@ -298,6 +297,32 @@ def wald(p: Array, covariance: Array) -> WaldTest:
     statistic = np.einsum("...i,...i->...", x, solved)
     statistic = np.where(statistic >= 0, statistic, np.nan)
     return WaldTest(statistic, len(kept), _unit(statistic, solved.reshape(*p.shape[:-2], rows - 1, -1), r, c))
+
+
+def stratified(tables: Sequence[tuple[float, Array, Array]]) -> WaldTest:
+    """Wald's test of independence within each of several groups, as Cochran's, Mantel's and Haenszel's is.
+
+    Each group has a weight, its cells' shares, and their covariance if the features are independent in it. Tested is
+    whether the weighted sum of deviations p - r c is zero, so that groups that differ in their margins alone are
+    independent, though their mixture is not. The test has no unit: it is not one of a mixture's phi^2.
+    """
+    rows, columns = tables[0][1].shape
+    kept = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).reshape(-1)
+    each = [(weight, *_deviations(p, covariance, kept)) for weight, p, covariance in tables]
+    x = np.asarray(sum(weight * own for weight, own, _ in each))
+    square = np.asarray(sum(weight**2 * own for weight, _, own in each))
+    try:
+        statistic = float(x @ np.linalg.solve(square, x))
+    except np.linalg.LinAlgError:
+        statistic = np.nan
+    return WaldTest(np.asarray(statistic if statistic >= 0 else np.nan), len(kept), np.asarray(np.nan))
+
+
+def _deviations(p: Array, covariance: Array, kept: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """The deviations p - r c of some cells from independence, and their covariance."""
+    r, c = _margins(p)
+    x = (p - r * c).reshape(*p.shape[:-2], -1)[..., kept]
+    return x, _both_ways(covariance, (np.ones_like(p), c, r))[..., kept[:, None], kept]
 
 
 def _unit(statistic: Array, solved: Array, r: Array, c: Array) -> Array:

@@ -233,14 +233,18 @@ class Independence(ChiSquareTest):
     """A test of independence: Wald's statistic, chi-square if the features are independent.
 
     `merged` are the rare answers that were taken together for it, the same as for Cramer's V about the population.
+    `strata` is how many groups of respondents it is within: of added estimates, each by itself.
     """
 
     merged: tuple[Merged, ...] = ()
+    strata: int = 1
 
     name = "test of independence"
 
     def __str__(self) -> str:
-        return super().__str__() + (f"; merged {merged_in_words(self.merged)}" if self.merged and self.enough else "")
+        within = f" within each of {self.strata} groups of respondents" if self.strata > 1 else ""
+        merged = f"; merged {merged_in_words(self.merged)}" if self.merged else ""
+        return super().__str__() + (within + merged if self.enough else "")
 
 
 class Homogeneity(ChiSquareTest):

@@ -13,7 +13,7 @@ import numpy as np
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
-from deniable.estimates.pairs.independence import wald_test, wald_test_if_any
+from deniable.estimates.pairs.independence import stratified_test, wald_test_if_any
 from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import of_features
 from deniable.estimates.respondent_group import nearly_normal, testable
@@ -87,6 +87,10 @@ def _merged(
 def independence(est: AnyEstimate, first: str, second: str) -> Independence:
     """Wald's test of whether two features are independent in the population, whomever the estimate is about.
 
+    Of a sum of estimates it tests independence within each group of respondents (a stratified test, as Cochran's,
+    Mantel's and Haenszel's): two groups that differ may be independent each, though their mixture is not. For the
+    population that several waves have in common, ask the estimate of all of them, `dn.estimate([...])`.
+
     Parameters
     ----------
     first, second
@@ -105,13 +109,12 @@ def independence(est: AnyEstimate, first: str, second: str) -> Independence:
     est, groups = of_features(est, "independence", first, second)
     _check_sums(groups, "independence")
     rows = all_answers(est.features)
-    test = wald_test(groups, rows, Subject.POPULATION)
     merged: tuple[Merged, ...] = ()
     if not pair_table(groups, rows, Subject.POPULATION).strength(mutual=False).enough:
         rows, merged = _merged(est, groups, Subject.POPULATION, mutual=False)
-        test = wald_test(groups, rows, Subject.POPULATION)
+    test = stratified_test(groups, rows)
     p_value = float(test.p_value) if testable(groups, rows) else nan
-    return Independence(float(test.statistic), test.degrees, p_value, merged)
+    return Independence(float(test.statistic), test.degrees, p_value, merged, len(groups))
 
 
 def _check_sums(groups: Sequence[Respondents], asker: str) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from deniable.errors import EstimateError
 from deniable.estimates.interface import Respondents, total
 from deniable.inference.about_whom import Subject
-from deniable.inference.association import WaldTest, wald
+from deniable.inference.association import WaldTest, stratified, wald
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, sandwich
 
@@ -33,3 +33,14 @@ def wald_test_if_any(groups: Sequence[Respondents], rows: Sequence[Array], subje
         return wald_test(groups, rows, subject)
     except EstimateError:
         return None
+
+
+def stratified_test(groups: Sequence[Respondents], rows: Sequence[Array]) -> WaldTest:
+    """Wald's test of independence about the population of each group; of one group, that of `wald_test`."""
+    if len(groups) == 1:
+        return wald_test(groups, rows, Subject.POPULATION)
+    tables = [
+        (float(group.n), along(group.truth, rows) / group.n, sandwich(rows, group.at_independence()) / group.n**2)
+        for group in groups
+    ]
+    return stratified(tables)
