@@ -17,7 +17,7 @@ def test_the_stratified_test_is_that_of_the_sum_of_deviations_by_hand() -> None:
     for weight, p, covariance in zip((3.0, 2.0), (one, other), covariances, strict=True):
         r, c = p.sum(axis=1), p.sum(axis=0)
         x += weight * (p[0, 0] - r[0] * c[0])
-        gradient = np.array([1 - r[0] - c[0], -r[0], -c[0], 0.0])  # of p00 - r0 c0 by the four cells
+        gradient = np.array([1 - r[0] - c[0], -c[0], -r[0], 0.0])  # of p00 - r0 c0 by the four cells
         square += weight**2 * gradient @ covariance @ gradient
     found = stratified([(3.0, one, covariances[0]), (2.0, other, covariances[1])])
     assert (found.statistic, found.degrees) == (pytest.approx(x**2 / square), 1)
