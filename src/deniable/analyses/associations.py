@@ -23,7 +23,7 @@ from deniable.estimates.designs.groups import AnyGroup, group_of
 from deniable.estimates.interface import Respondents
 from deniable.estimates.pairs.association import pair_table
 from deniable.estimates.pairs.independence import wald_test
-from deniable.estimates.pairs.rare_answers import Part, merged_answers, merged_parts
+from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import correlation_pieces, ratio_of
 from deniable.estimates.respondent_group import Group, testable
 from deniable.inference.about_whom import Subject
@@ -206,7 +206,8 @@ def _told(counts: Counts, pairs: list[Pair]) -> Iterator[Told]:
     rows = _answers(group)
     whole = _of_pairs(pairs, [group], rows, [""] * len(pairs))
     kept = np.ones(len(pairs), np.bool_)
-    for places, part in _merged(group, np.atleast_1d(whole.effect.enough)):
+    for part in merged_parts([group], rows, Subject.POPULATION):
+        places = part.places
         kept[places] = False
         own = [pairs[place] for place in places]
         merged = [
@@ -225,19 +226,6 @@ def _of_pairs(pairs: list[Pair], groups: Sequence[Respondents], rows: Sequence[A
     return Told(pairs, effect, p_value, merged)
 
 
-def _merged(group: AnyGroup, enough: Bools) -> Iterator[tuple[npt.NDArray[np.int64], Part]]:
-    """Those of a batch of pairs without enough reports whose rare answers can be merged, and their places in it."""
-    lacking = np.flatnonzero(~enough)
-    if len(lacking):
-        some = (
-            replace(group, truth=group.truth[..., lacking])
-            if isinstance(group, Group) and group.truth.ndim > 2
-            else group
-        )
-        for part in merged_parts([some], _answers(group), Subject.POPULATION, mutual=False):
-            yield lacking[part.places], part
-
-
 def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
     """The estimated tables of a batch of pairs, the pairs in the last axis; of a design, the table of one pair."""
     if not asked_alone(counts.plan):
@@ -251,9 +239,9 @@ def answered(group: AnyGroup) -> tuple[Bools, Bools]:
     """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
     interval = np.atleast_1d(_effect([group], _answers(group)).enough)
     test = np.atleast_1d(testable([group], _answers(group)))
-    for places, part in _merged(group, interval):
-        interval[places] = _effect(part.groups, part.rows).enough
-        test[places] = testable(part.groups, part.rows)
+    for part in merged_parts([group], _answers(group), Subject.POPULATION):
+        interval[part.places] = _effect(part.groups, part.rows).enough
+        test[part.places] = testable(part.groups, part.rows)
     return interval, test
 
 

@@ -25,7 +25,7 @@ from deniable.inference.one_feature import Array
 # The parts pi of effects that are not zero that are averaged over.
 PARTS = np.linspace(0.01, 0.99, 50)
 # The standard deviations tau of effects that are not zero, in their standard errors, that are averaged over.
-SPREADS = np.geomspace(0.1, 10, 30)
+SPREADS = np.geomspace(0.15, 10, 30)
 # A z-score beyond this is taken as this: no probability is smaller than a number can be.
 LARGEST = 37.0
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.interface import Respondents
-from deniable.estimates.respondent_group import judge, margin, nearly_normal
+from deniable.estimates.respondent_group import judge, margin
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array, Axis
@@ -77,7 +77,7 @@ class DenseGroup:
         return Cumulants.normal(mean, every.reshape(mean.shape))
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
-        found, enough = self.cumulants(rows, subject), nearly_normal(self.before, rows, subject)
+        found, (_, enough) = self.cumulants(rows, subject), judge(self.before, rows, subject)
         return Judged(self.n, self.asked, found, np.abs(found.variance) <= SLACK * self.n, enough=enough)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract
@@ -155,8 +155,8 @@ class LikelihoodGroup(DenseGroup):
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         """The verdict on the linear estimate behind it: on the boundary maximum likelihood varies less than it errs."""
-        enough = nearly_normal(self.before, rows, subject)
-        fixed = enough & (judge(self.before, rows, subject)[0].variance == 0)
+        before, enough = judge(self.before, rows, subject)
+        fixed = enough & (before.variance == 0)
         return Judged(self.n, self.asked, self.cumulants(rows, subject), fixed, enough=enough)
 
 

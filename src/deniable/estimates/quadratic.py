@@ -31,7 +31,7 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
     """Minimise x'Hx / 2 - b'x over x >= 0 with A x = a, from a start that fits. H must be positive definite."""
     x, free = start.copy(), start > 0
     size = np.abs(b).max() + np.abs(H @ x).max()
-    together, lowest = True, np.inf
+    together, lowest, best, idle = True, np.inf, None, 0
     for _ in range(MOST_ROUNDS):
         found = _drop_together(H, b, A, a, free) if together else None
         if found is not None and _value(H, b, found[0]) < _value(H, b, x):
@@ -45,11 +45,17 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
         value = _value(H, b, x)
         if not enter.any() or (not together and value >= lowest):  # at an optimum, or nothing more is gained
             return Solution(x, gap, multipliers)
+        if best is None or value < best[0] - TOLERANCE * size:
+            best, idle = (value, Solution(x, gap, multipliers)), 0
+        elif (idle := idle + 1) > len(b):  # the same cells leave and enter again: what is known leaves them no room
+            return best[1]
         lowest = value
         together = found is not None
         worst = gradient.min()
         free = free | (enter & (gradient <= (0.1 * worst if together else worst)))
-    raise EstimateError(f"no closest proper table was found in {MOST_ROUNDS:,} rounds; ask for fewer features")
+    raise EstimateError(
+        f"no closest proper table was found in {MOST_ROUNDS:,} rounds: does what is known contradict itself?"
+    )
 
 
 def _value(H: Array, b: Array, x: Array) -> float:

@@ -250,6 +250,17 @@ def nearly_normal(groups: Sequence[Respondents], rows: Sequence[Array], subject:
     return nearly_normal_sum([group.judged(rows, subject) for group in groups], rows, subject)
 
 
+def normal_if_independent(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
+    """Which combinations of rows are nearly normal, were the features independent with the margins that were found.
+
+    So the verdict does not depend on how strongly they are associated. Estimates that do not say what they would be
+    then are taken as they are.
+    """
+    each = [group.judged(rows, subject) for group in groups]
+    at_margins = [replace(one, own=one.references[0]) if one.references else one for one in each]
+    return nearly_normal_sum(at_margins, rows, subject)
+
+
 def product_form(of: Respondents) -> Group:
     """A group of respondents in product form, or an error if its estimate has none."""
     return Group(of.n, of.axes, of.truth, None if of.asked == of.n else of.asked)

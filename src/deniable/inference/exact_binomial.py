@@ -64,7 +64,9 @@ class OneColumn:
         high = last if last < self.n else max(float(self.n), self.estimate + away)
         if first > last:  # no number of respondents explains so few, or so many
             low, high = self.estimate - away, self.estimate + away
-        return float(low), float(high)
+        if high - low < 1 and self.p > 0:  # one number alone: shown as all that would be rounded to it
+            low, high = low - 0.5, high + 0.5
+        return float(min(low, self.estimate)), float(max(high, self.estimate))
 
     def _variance(self, t: float) -> float:
         """The variance of the count if it is true for t respondents, or for the share t / n of the population."""

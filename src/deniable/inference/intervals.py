@@ -48,8 +48,8 @@ def checked_level(level: float) -> float:
 
 
 def share_says_little(value: float, low: float, high: float) -> bool:
-    """Whether the interval of a share is too long to tell much: its half-width is above the share, and above LITTLE."""
-    return (high - low) / 2 > max(value, LITTLE)
+    """Whether an interval is too long to tell much: its half-width is above the share's size, and above LITTLE."""
+    return (high - low) / 2 > max(abs(value), LITTLE)
 
 
 def ratio_says_little(low: float, high: float, least: float, most: float) -> bool:
@@ -83,7 +83,7 @@ class Corrections:
         most = 1.5 * np.sqrt(variance) / z * np.where(c * g < 0, np.maximum(1 - c**2 / variance, 0.0), 1.0)
         k = np.clip(g, -most, most) * (z**2 - 1) / 6
         squared = found.squared_step
-        further = np.sqrt(squared) / 2 / (1 + variance / np.maximum(MANY_STEPS * squared, 1e-300))
+        further = np.sqrt(squared) / 2 * (MANY_STEPS * squared / (MANY_STEPS * squared + variance))
         return cls(z, c, k, further)
 
 

@@ -29,6 +29,7 @@ from deniable.errors import EstimateError
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.likelihood import maximum_likelihood
 from deniable.inference.one_feature import Array
+from deniable.inference.results import Merged
 from deniable.survey.plan import Plan
 from deniable.survey.protocols import GRR, RandomizedResponse
 from deniable.survey.schema import Choice, Flag, Schema
@@ -205,12 +206,14 @@ def _asked(kind: str, subject: str, truth: float, ask: Callable[[], Any]) -> Int
 
 def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval]:
     """Results about the population: measures of association, what is known beforehand, regression."""
-    expected = np.outer(t.sum(axis=1), t.sum(axis=0))
-    v = sqrt(float(((t - expected) ** 2 / expected).sum()))
-    yield _asked("Cramer's V", "population", v, lambda: est.association("a", "b").cramers_v)
-    if t.min() > 0:
-        mutual = float((t * np.log(t / expected)).sum())
-        yield _asked("mutual information", "population", mutual, lambda: est.association("a", "b").mutual_information)
+    found = est.association("a", "b")
+    own = _merged(t, found.cramers_v.merged)
+    expected = np.outer(own.sum(axis=1), own.sum(axis=0))
+    v = sqrt(float(((own - expected) ** 2 / expected).sum()) / (min(own.shape) - 1))
+    yield _asked("Cramer's V", "population", v, lambda: found.cramers_v)
+    if own.min() > 0:
+        mutual = float((own * np.log(own / expected)).sum())
+        yield _asked("mutual information", "population", mutual, lambda: found.mutual_information)
     shares = dict(zip("xyz", t.sum(axis=0).tolist(), strict=True))
     yield from _cells("known margin", "population", t, est.given({"b": {name: shares[name] for name in "yz"}}))
     zeros: list[dict[str, str | bool]] = [{"a": bool(i), "b": "xyz"[j]} for i, j in np.argwhere(t == 0)]
@@ -223,6 +226,15 @@ def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval
     rows = regress(counts, "a", on=["b"]).table().to_pylist()
     for value, row in zip((within[0], *(within[1:] - within[0])), rows, strict=True):
         yield "regression", "population", float(value), row["low"], row["high"]
+
+
+def _merged(t: Array, merged: Sequence[Merged]) -> Array:
+    """The table with the answers of the choice that were merged as one."""
+    for one in merged:
+        places = ["xyz".index(answer) for answer in one.answers]
+        rest = [k for k in range(t.shape[1]) if k not in places]
+        t = np.column_stack([t[:, rest], t[:, places].sum(axis=1)])
+    return t
 
 
 def lists(surveys: int) -> list[Tails]:

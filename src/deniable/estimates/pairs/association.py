@@ -16,7 +16,7 @@ from deniable.estimates.interface import AnyEstimate, Respondents, dense_covaria
 from deniable.estimates.pairs.independence import stratified_test, wald_test_if_any
 from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
 from deniable.estimates.ratios_of_shares import of_features
-from deniable.estimates.respondent_group import nearly_normal, testable
+from deniable.estimates.respondent_group import normal_if_independent, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution, WaldTest, divisors_positive, strength
 from deniable.inference.one_feature import Array
@@ -47,20 +47,23 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")
-    table = pair_table(groups, all_answers(est.features), est.subject)
-    return Association(*(_measured(est, groups, table, mutual=mutual) for mutual in (False, True)))
+    rows, merged = _merged(est, groups, est.subject)
+    table = pair_table(groups, rows, est.subject)
+    return Association(*(_measured(est, groups, rows, merged, table, mutual=mutual) for mutual in (False, True)))
 
 
-def _measured(est: AnyEstimate, groups: Sequence[Respondents], table: "PairTable", *, mutual: bool) -> JointAnswer:
-    """Cramer's V, or mutual information, of the two features of an estimate; rare answers are merged if need be."""
-    subject, n, rows = est.subject, est.n, all_answers(est.features)
-    merged: tuple[Merged, ...] = ()
+def _measured(
+    est: AnyEstimate,
+    groups: Sequence[Respondents],
+    rows: Sequence[Array],
+    merged: tuple[Merged, ...],
+    table: "PairTable",
+    *,
+    mutual: bool,
+) -> JointAnswer:
+    """Cramer's V, or mutual information, of the two features of an estimate, whose rare answers may be merged."""
+    subject, n = est.subject, est.n
     found = table.strength(mutual=mutual)
-    if not found.enough:
-        rows, merged = _merged(est, groups, subject, mutual=mutual)
-    if merged:
-        table = pair_table(groups, rows, subject)
-        found = table.strength(mutual=mutual)
     name, most = ("mutual information", inf) if mutual else ("Cramer's V", 1.0)
     noiseless = not any(group.zero_by_chance(subject) for group in groups)
     if noiseless and not without_rounding(table.covariance, SLACK / n).any():
@@ -75,11 +78,14 @@ def _measured(est: AnyEstimate, groups: Sequence[Respondents], table: "PairTable
 
 
 def _merged(
-    est: AnyEstimate, groups: Sequence[Respondents], subject: Subject, *, mutual: bool
+    est: AnyEstimate, groups: Sequence[Respondents], subject: Subject
 ) -> tuple[list[Array], tuple[Merged, ...]]:
-    """The weights of the answers to two features without enough reports, rare ones being merged if that helps."""
+    """The weights of the answers to two features, rare ones being merged if they would keep all from being answered.
+
+    That is decided from the margins alone, whatever the association is.
+    """
     rows = all_answers(est.features)
-    for part in merged_parts(groups, rows, subject, mutual=mutual):
+    for part in merged_parts(groups, rows, subject):
         return part.rows, merged_answers(est.features, [order[0] for order in part.orders], part.rows)
     return rows, ()
 
@@ -108,10 +114,7 @@ def independence(est: AnyEstimate, first: str, second: str) -> Independence:
     """
     est, groups = of_features(est, "independence", first, second)
     _check_sums(groups, "independence")
-    rows = all_answers(est.features)
-    merged: tuple[Merged, ...] = ()
-    if not pair_table(groups, rows, Subject.POPULATION).strength(mutual=False).enough:
-        rows, merged = _merged(est, groups, Subject.POPULATION, mutual=False)
+    rows, merged = _merged(est, groups, Subject.POPULATION)
     test = stratified_test(groups, rows)
     p_value = float(test.p_value) if testable(groups, rows) else nan
     return Independence(float(test.statistic), test.degrees, p_value, merged, len(groups))
@@ -147,8 +150,8 @@ class PairTable:
     def strength(self, *, mutual: bool) -> Strength:
         """Cramer's V of two features, or their mutual information.
 
-        There are enough reports if the interval of every cell is trusted, and all margins are surely above zero; for
-        mutual information, which divides by every cell, all cells.
+        There are enough reports if every cell were nearly normal with independent answers of the same margins, and all
+        margins are surely above zero; for mutual information, which divides by every cell, all cells.
         """
         distribution, gradient = strength(self.shares, self.covariance, mutual=mutual, test=self.test)
         enough = self.trusted & divisors_positive(self.shares, self.covariance, cells=mutual)
@@ -161,5 +164,5 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     n = sum(group.n for group in groups)
     shares = total([along(group.truth, rows) for group in groups]) / n
     covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
-    trusted = np.asarray(nearly_normal(groups, rows, subject).all(axis=(-2, -1)))
+    trusted = np.asarray(normal_if_independent(groups, rows, subject).all(axis=(-2, -1)))
     return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject))

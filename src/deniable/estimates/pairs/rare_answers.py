@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.estimates.interface import Respondents, total
-from deniable.estimates.respondent_group import Group
+from deniable.estimates.respondent_group import Group, normal_if_independent
 from deniable.inference.about_whom import Subject
-from deniable.inference.cumulants import NOTHING
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.results import Merged
 from deniable.inference.tensors import answer_rows, contract
-from deniable.inference.trust import Bools, judged_sum
+from deniable.inference.trust import Bools
 from deniable.survey.schema import Feature
 
 # A feature is left with at least this many answers.
@@ -63,10 +62,8 @@ def _margin_weights(rows: Sequence[Array]) -> Iterator[list[Array]]:
             yield [*everybody[:place], row, *everybody[place + 1 :]]
 
 
-def merged_parts(
-    groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool
-) -> Iterator[Part]:
-    """Pairs without enough reports, many of one group or one pair: a part for each way in which merging helps."""
+def merged_parts(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Iterator[Part]:
+    """Pairs, many of one group or one, that rare answers keep from being answered: a part for each way to merge."""
     if all(len(matrix) <= FEWEST_ANSWERS for matrix in rows):
         return
     first, many = groups[0], groups[0].truth.ndim > len(rows)
@@ -85,7 +82,7 @@ def merged_parts(
         return [pooled(matrix, own) for matrix, own in zip(sorted_rows, kept, strict=True)]
 
     shares = [np.atleast_2d(own) for own in _margin_shares(groups, sorted_rows)]
-    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject, mutual=mutual))
+    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject))
     for places, pattern in _alike(kept):
         if pattern != tuple(map(len, sorted_rows)):
             yield Part(places, some(places), left(pattern), [order[places] for order in orders])
@@ -165,22 +162,16 @@ def _rarest(shares: Array, kept: Places) -> Array:
     return np.where(kept > FEWEST_ANSWERS, np.minimum(merged, shares[at, kept - 2]), np.inf)
 
 
-def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool) -> Bools:
+def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
     """Whether there would be enough reports for an association, were the features independent with these margins.
 
-    That is so if all cells are trusted and all margins surely above zero, or for mutual information all cells.
-    Estimates that do not say what they would be then are taken as they are.
+    That is so if all cells are nearly normal then, and all margins surely above zero. Estimates that do not say what
+    they would be then are taken as they are.
     """
     each = [group.judged(rows, subject) for group in groups]
     if any(one.references is None for one in each):
         return np.ones(each[0].fixed.shape[:-2], np.bool_)
-    independent = [one.references[0] for one in each if one.references]
-    with_margins = [replace(one, own=own) for one, own in zip(each, independent, strict=True)]
-    enough = judged_sum(with_margins, rows, subject)[1].all(axis=(-2, -1))
-    if mutual:
-        cells = sum(independent, start=NOTHING)
-        surely = cells.mean > SURELY_POSITIVE * np.sqrt(np.maximum(cells.variance, 0))
-        return np.asarray(enough & surely.all(axis=(-2, -1)))
+    enough = normal_if_independent(groups, rows, subject).all(axis=(-2, -1))
     for weights in _margin_weights(rows):
         margin = total([contract(group.truth, weights) for group in groups])
         variance = total([group.covariance(weights, weights, subject) for group in groups])
