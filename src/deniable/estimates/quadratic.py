@@ -53,9 +53,7 @@ def least(H: Array, b: Array, A: Array, a: Array, start: Array) -> Solution:
         together = found is not None
         worst = gradient.min()
         free = free | (enter & (gradient <= (0.1 * worst if together else worst)))
-    raise EstimateError(
-        f"no closest proper table was found in {MOST_ROUNDS:,} rounds: does what is known contradict itself?"
-    )
+    raise EstimateError(f"no closest proper table was found in {MOST_ROUNDS:,} rounds; ask for fewer features")
 
 
 def _value(H: Array, b: Array, x: Array) -> float:

@@ -85,6 +85,8 @@ def _merged(
     That is decided from the margins alone, whatever the association is.
     """
     rows = all_answers(est.features)
+    if not all(subject in group.subjects for group in groups):
+        return rows, ()
     for part in merged_parts(groups, rows, subject):
         return part.rows, merged_answers(est.features, [order[0] for order in part.orders], part.rows)
     return rows, ()
