@@ -5,19 +5,14 @@ estimated by the library's own least squares.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
 import deniable as dn
 from deniable.client import SCALE
-from deniable.estimates.designs.arm_kinds import ArmKind
-from deniable.estimates.designs.arms_group import ArmsGroup
-from deniable.estimates.designs.least_squares import Evidence
-from deniable.estimates.designs.table_parts import block_parts
-from deniable.inference.about_whom import Subject
+from deniable.inference.tensors import along, answer_rows
 from deniable.simulate import _drawn, _possible_patterns
 
 Array = np.ndarray
@@ -63,32 +58,14 @@ class Surveys:
         return dn.Counts(self.plan, arms=arms) if self.plan.has_arms else arms[0]
 
     def estimates(self, names: Sequence[str]) -> Iterator[dn.Estimate]:
-        """The estimate of a table in each survey, about the population."""
-        features = tuple(self.plan.schema[name] for name in names)
-        columns = tuple(len(feature.columns) for feature in features)
-        kinds = self._kinds(names)
+        """The estimate of a table in each survey, about the population, as a user would ask for it."""
         for survey in range(len(self.shown[0])):
-            own = tuple(
-                replace(kind, n=int(said[survey, 0]), counts=said[survey]) for kind, said in kinds if said[survey, 0]
-            )
-            group = ArmsGroup(self.n, Evidence(columns, own), tuple(range(len(names))), waves=False)
-            yield dn.Estimate(features, (group,), "centred", Subject.POPULATION)
+            yield dn.estimate(self.counts(survey), names).about("population")
 
     def cells(self, names: Sequence[str]) -> Array:
         """The estimated shares of a table's cells: surveys by cells."""
-        return np.array([est.groups[0].cells for est in self.estimates(names)])
-
-    def _kinds(self, names: Sequence[str]) -> list[tuple[ArmKind, Array]]:
-        """The kinds of arms that say something of a table, with their counts in all surveys."""
-        found: dict[Any, tuple[ArmKind, Array]] = {}
-        for arm, shown in zip(self.plan.arms, self.shown, strict=True):
-            for block in block_parts(arm, names, centred=True):
-                places = tuple(sorted(block.part.places))
-                levels = tuple(arm.schema[names[place]].levels for place in places)
-                kind = ArmKind(1, places, levels, (block.part.places,), (block.axis,), np.zeros(0, np.int64))
-                said = block.reduced(shown, 1)
-                found[kind.key] = (kind, found[kind.key][1] + said if kind.key in found else said)
-        return list(found.values())
+        rows = [answer_rows(len(self.plan.schema[name].columns)) for name in names]
+        return np.array([along(est.mean / est.n, rows).reshape(-1) for est in self.estimates(names)])
 
 
 def drawn(plan: dn.Plan, of: Classes, n: int, surveys: int, rng: np.random.Generator) -> Surveys:
@@ -128,9 +105,3 @@ def marked_by_sets(protocol: dn.SubsetSelection, people: Array, rng: np.random.G
         waiting[..., :-1] += now[..., 1:]
         marked[:, value] = own[:, value] + now.sum(axis=(1, 2))
     return marked
-
-
-def long_way(surveys: Surveys, names: Sequence[str]) -> Array:
-    """The cells of the first survey over counts and `estimate`, in the order of the table."""
-    table = dn.estimate(surveys.counts(0), names).table().to_pydict()
-    return np.array(table["proportion"])

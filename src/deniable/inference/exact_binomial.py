@@ -64,7 +64,7 @@ class OneColumn:
         high = last if last < self.n else max(float(self.n), self.estimate + away)
         if first > last:  # no number of respondents explains so few, or so many
             low, high = self.estimate - away, self.estimate + away
-        if high - low < 1 and self.p > 0:  # one number alone: shown as all that would be rounded to it
+        if high - low < 1 and (self.p > 0 or self.q < 1):  # one number alone: shown as all that would be rounded to it
             low, high = low - 0.5, high + 0.5
         return float(min(low, self.estimate)), float(max(high, self.estimate))
 
