@@ -27,6 +27,7 @@ def test_demo_runs_and_finds_the_truth(
     assert "made up" in lines[0]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "made-up" in page
+    assert "says little" in page
     assert 'id="given-1"' in page
     rows = [line.split()[-4:] for line in lines if line.count("%") == 4]
     assert len(rows) == 7

@@ -3,8 +3,9 @@
 Whether there are enough reports for the interval of a share is a rule (`trust`) about the plan and N alone, so that the
 least N is found by trying. What divides by shares, or needs to be nearly normal, is also judged by what came out: then
 likely shares, found by shrinkage, are put in place of the true ones, surveys of such a truth are simulated, by normal
-draws, and the least N is looked for at which MOSTLY of them get an answer. It is an approximation, as good as the
-shares are known; where one cannot be told from zero, "very roughly" is said.
+draws, and the least N is looked for at which MOSTLY of them get an answer; or N is taken somewhat larger than likely
+shares themselves would need. It is an approximation, as good as the shares are known; where one cannot be told from
+zero, "very roughly" is said.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -65,16 +66,14 @@ ROUND = (
     90,
     100,
 )
-# So many of the simulated surveys are to get an answer: four in five real ones then do, whose truth is not quite known.
-MOSTLY = 0.95
-# So many surveys are simulated: the share that gets an answer then has a standard error of five points or so.
-DRAWS = 60
-# Over arms each survey takes long, and fewer are simulated.
-DRAWS_OF_ARMS = 20
+# This share of simulated surveys is to get an answer; of real ones, whose shares are not quite the likely ones, 80 %.
+MOSTLY = 0.87
+# So many surveys are simulated: the share that gets an answer then has a standard error of six points or so.
+DRAWS = 40
 # Simulations begin with this seed, so that a question has one answer.
 SEED = 20_261_118
-# From the least number at which likely shares themselves get an answer, so many steps more are tried at a time.
-STRIDE = 3
+# Over blocks and arms simulating takes too long: so many times as many reports are said as likely shares would need.
+FOR_CHANCE = 1.25
 # A share further than this many standard errors above zero can be told from it.
 CLEAR = 2
 # No cell is taken as rarer than this part of what it would be if answers were independent.
@@ -100,8 +99,8 @@ class Needed:
 
 
 def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
-    """The sample size for the intervals of some cells."""
-    return _for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells))
+    """The sample size for the intervals of some cells, which does not depend on their shares: it is never rough."""
+    return replace(_for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells)), rough=False)
 
 
 def for_conditional(est: Estimate, what: str, given: str) -> Needed:
@@ -120,16 +119,13 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
             group, unclear = likely(pair_group(counts, own))
 
             def enough(times: float, places: Places, group: Supposed = group) -> Bools:
-                interval, test = answered(scaled(_some_of(group, places), times))
-                return np.atleast_1d(interval & test)
-
-            def mostly(times: float, places: Places, group: Supposed = group) -> Bools:
-                drawn = [np.logical_and(*answered(one)) for one in surveys(scaled(_some_of(group, places), times))]
-                shares = np.reshape([np.atleast_1d(one) for one in drawn], (-1, len(places))).mean(axis=0)
+                some = scaled(_some_of(group, places), times)
+                drawn = some if isinstance(some, ArmsGroup) else surveys(some)
+                shares = np.logical_and(*answered(drawn)).reshape(-1, len(places)).mean(axis=0)
                 return np.asarray(shares >= MOSTLY)
 
-            steps = until(mostly, least_steps(enough, len(own)))
-            found |= zip(own, _needed(counts.n, steps, unclear), strict=True)
+            steps = least_steps(enough, len(own))
+            found |= zip(own, _needed(counts.n, steps, unclear, for_chance=isinstance(group, ArmsGroup)), strict=True)
     return found
 
 
@@ -152,49 +148,24 @@ def _for_estimate(est: Estimate, ask: Callable[[Estimate], bool], *, by_chance: 
     def enough(times: float, places: Places) -> Bools:
         return np.full(len(places), ask(replace(est, groups=(scaled(group, times),))))
 
-    def mostly(times: float, places: Places) -> Bools:
-        drawn = [one for many in surveys(scaled(group, times)) for one in _each(many)]
-        share = np.mean([ask(replace(est, groups=(one,))) for one in drawn[:DRAWS_OF_ARMS]])
-        return np.full(len(places), share >= MOSTLY)
-
-    steps = least_steps(enough, 1)
-    return _needed(est.n, until(mostly, steps) if by_chance else steps, unclear)[0]
+    return _needed(est.n, least_steps(enough, 1), unclear, for_chance=by_chance)[0]
 
 
-def surveys(group: Supposed) -> list[Supposed]:
-    """Simulated surveys of the truth that a group supposes: normal draws around it.
+def surveys(group: Group) -> Group:
+    """Simulated surveys of the truths that a group supposes: normal draws around them.
 
-    Those of a product form are one group of as many tables, each survey's one after another, in the last axis.
+    They are one group of as many tables, each survey's one after another, in the last axis.
     """
     rng = np.random.default_rng(SEED)
-    if isinstance(group, ArmsGroup):
-        return [group.drawn(rng) for _ in range(DRAWS_OF_ARMS)]
     features, entries = len(group.axes), group.entries
     values, vectors = np.linalg.eigh(group.dense(Subject.POPULATION))
     root = vectors * np.sqrt(np.maximum(values, 0))[..., None, :]
     noise = np.einsum("...ij,d...j->d...i", root, rng.standard_normal((DRAWS, *entries.shape)))
     drawn = (entries + noise).reshape(-1, *group.truth.shape[:features])
     drawn[(slice(None), *[0] * features)] = group.n
-    return [replace(group, truth=np.moveaxis(drawn, 0, -1))]
-
-
-def _each(group: Supposed) -> list[Supposed]:
-    """The groups of single tables that a group of many is made of."""
-    if isinstance(group, ArmsGroup):
-        return [group]
-    return [replace(group, truth=group.truth[..., k]) for k in range(group.truth.shape[-1])]
-
-
-def until(mostly: Callable[[float, Places], Bools], steps: Places) -> Places:
-    """The least step, STRIDE by STRIDE from some that were found, at which surveys mostly get an answer."""
-    steps, open_ = steps.copy(), np.flatnonzero(steps <= STEPS)
-    while len(open_):
-        by_step = {step: open_[steps[open_] == step] for step in np.unique(steps[open_]).tolist()}
-        failed = [places[~mostly(STEP**step, places)] for step, places in by_step.items()]
-        open_ = np.concatenate(failed)
-        steps[open_] += STRIDE
-        open_ = open_[steps[open_] <= STEPS]
-    return steps
+    again = np.tile(np.arange(len(drawn) // DRAWS), DRAWS)
+    axes = tuple(axis.of_tables(again) if entries.ndim > 1 else axis for axis in group.axes)
+    return replace(group, axes=axes, truth=np.moveaxis(drawn, 0, -1))
 
 
 def likely(group: AnyGroup) -> tuple[Supposed, Bools]:
@@ -319,10 +290,11 @@ def least_steps(enough: Callable[[float, Places], Bools], items: int) -> Places:
     return found
 
 
-def _needed(n: int, steps: Places, unclear: Bools) -> list[Needed]:
-    """The sample size of each question, as a round number."""
+def _needed(n: int, steps: Places, unclear: Bools, *, for_chance: bool = False) -> list[Needed]:
+    """The sample size of each question, as a round number; with more `for_chance`, if that was not simulated."""
+    times = FOR_CHANCE if for_chance else 1.0
     return [
-        Needed(np.inf if step > STEPS else _rounded(n * max(STEP**step, MORE)), bool(rough))
+        Needed(np.inf if step > STEPS else _rounded(n * max(times * STEP**step, MORE)), bool(rough))
         for step, rough in zip(steps.tolist(), unclear, strict=True)
     ]
 

@@ -37,6 +37,7 @@ from deniable.inference.ratios import (
     DIFFERENCE,
     ODDS_RATIO,
     RATIO,
+    DifferenceDistribution,
     Question,
     RatioDistribution,
     without_rounding,
@@ -120,7 +121,7 @@ def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> 
     Returns
     -------
     JointAnswer
-        The difference P(smoker | 18-29) - P(smoker | 65+), with its interval by the delta method.
+        The difference P(smoker | 18-29) - P(smoker | 65+), with its interval from those of both (Newcombe).
 
     Examples
     --------
@@ -261,6 +262,9 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     with np.errstate(divide="ignore", invalid="ignore"):
         error = ratio_error(question, groups, pieces, shares, subject)
         distribution = question.distribution(shares, covariance).with_error(error)
+    if question is DIFFERENCE:
+        each = (ratio_of(CONDITIONAL, groups, two, subject).distribution for two in (pieces[:2], pieces[2:]))
+        distribution = DifferenceDistribution.of(distribution, *each)
     enough = trusted & question.divisors_positive(shares, covariance) & np.isfinite(distribution.stderr)
     return Ratio(shares, covariance, distribution, np.asarray(enough & (distribution.bottom > 0)))
 

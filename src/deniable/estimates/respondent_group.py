@@ -5,6 +5,8 @@ What an `Estimate` is a sum of, if nothing more is known. `interface.Respondents
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -42,7 +44,7 @@ from deniable.inference.tensors import (
 )
 from deniable.inference.trust import AT_ESTIMATE, SLACK, Bools, Judged, judged_sum, nearly_normal_sum, within
 
-# So many respondents are added to each answer where the shape of an estimate's distribution is looked up (Jeffreys).
+# So many respondents are added to a cell, on average, where the shape of an estimate's distribution is looked up.
 ADDED = 0.5
 
 
@@ -148,8 +150,21 @@ class Group:
         found = self._cumulants(functions, by_table(self.truth))
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         even = self._even(functions) if self._plain == self.axes else self.even(rows, subject)
-        shape = self._cumulants(functions, by_margins(self.truth, len(self.axes), ADDED))
+        shape = self._cumulants(functions, by_table(self.proper))
         return Judged(self.n, self.asked, found, fixed, (self.independent(functions), even), shape=shape)
+
+    @cached_property
+    def proper(self) -> Array:
+        """A proper table near the truth: cells below zero are cut, and all have some respondents, as if independent."""
+        features, added = len(self.axes), ADDED * self.n / self.asked
+        rows: list[Any] = [answer_rows(axis.columns) for axis in self.axes]
+        cells, independent = along(self.truth, rows), by_margins(self.truth, features, added)(rows)
+        last, first = tuple(range(-features, 0)), tuple(range(features))
+        n = np.expand_dims(self.truth[(0,) * features], last)
+        cells = np.maximum(cells, 0.0) + added * prod(map(len, rows)) * independent / n
+        cells *= n / cells.sum(axis=last, keepdims=True)
+        entries = along(np.moveaxis(cells, last, first), [margins(axis.columns) for axis in self.axes])
+        return np.moveaxis(entries, last, first)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
         """The exact distribution of an answer to one feature, if its estimate is that of one evidence column."""

@@ -107,5 +107,5 @@ def _quantiles(spare: Array, level: Any) -> Array:
     from scipy.special import ndtri, stdtrit
 
     upper = 0.5 + level / 2
-    degrees = np.maximum(2 / np.maximum(spare, 1e-300), FEWEST_DEGREES)
+    degrees = np.maximum(2 / np.maximum(spare, 1e-200), FEWEST_DEGREES)
     return np.asarray(np.where(spare < 1e-7, ndtri(upper), stdtrit(np.minimum(degrees, 1e8), upper)))

@@ -167,6 +167,48 @@ class RatioDistribution:
         return f"<the distribution of a ratio, {self.value} +- {self.stderr}>"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class DifferenceDistribution(RatioDistribution):
+    """The confidence distribution of the difference of two conditional shares, by the delta method.
+
+    Its `limits` are recovered from those of the two shares (MOVER, Newcombe): each side of an interval is as long as
+    the root of the squares of the sides that it is made of. So they know that a small group makes them lopsided.
+    """
+
+    first: RatioDistribution | None = None
+    second: RatioDistribution | None = None
+
+    how = "Newcombe"
+
+    @classmethod
+    def of(
+        cls, found: RatioDistribution, first: RatioDistribution, second: RatioDistribution
+    ) -> "DifferenceDistribution":
+        """The distribution of a difference that was found by the delta method, given those of both shares."""
+        error = found.error
+        return cls(found.top, found.bottom, found.of_top, found.of_both, found.of_bottom, error, first, second)
+
+    def limits(self, level: float, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
+        """The ends of the confidence interval, `least` or `most` where there is none."""
+        if self.first is None or self.second is None:
+            return super().limits(level, least, most)
+        sides = []
+        for share in (self.first, self.second):
+            low, high = share.limits(level, 0.0, 1.0)
+            sides.append((np.maximum(share.value - low, 0.0), np.maximum(high - share.value, 0.0)))
+        (down, up), (other_down, other_up) = sides
+        return self.value - self._length(down, other_up), self.value + self._length(up, other_down)
+
+    def _length(self, one: Array, other: Array) -> Array:
+        """One side of an interval, given those of both shares, whose correlation is that of the delta method."""
+        assert self.first is not None
+        assert self.second is not None
+        v, w = self.first.stderr**2, self.second.stderr**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correlation = np.clip(np.nan_to_num((v + w - self.of_top) / (2 * np.sqrt(v * w))), -1.0, 1.0)
+        return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+
 @dataclass(frozen=True)
 class Question:
     """A ratio of two functions of shares, and sums of shares, by their places, that must surely be above zero.

@@ -55,8 +55,8 @@ class Judged:
 
     `references` are the cumulants with independent answers of the same margins, and with equally common answers; only
     estimates straight from counts have them. The others are `enough` where what they were made from is trusted. `own`
-    are the cumulants that are judged, if not those that were found; and `shape` those, as large or not, that are as
-    far from normal as the estimate is and vary less than those at the estimate, if there are such.
+    are the cumulants that are judged, if not those that were found; and `shape` those at a proper table near the
+    estimate, which are as far from normal as the estimate is and vary less than those at the estimate itself.
     """
 
     n: int

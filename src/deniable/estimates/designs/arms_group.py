@@ -84,11 +84,6 @@ class ArmsGroup:
         """
         return replace(self, n=round(self.n * times), seen=self.seen.supposed(cells, times))
 
-    def drawn(self, rng: np.random.Generator) -> "ArmsGroup":
-        """A simulated survey of as many respondents: a normal draw of what each kind of arm says of this table."""
-        kinds = tuple(kind.drawn(kind.n, rng) for kind in self.seen.local.kinds)
-        return replace(self, seen=Evidence(self.seen.columns, kinds))
-
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
         return np.asarray(w @ self._matrices[subject] @ v)
