@@ -146,7 +146,7 @@ class JointAnswer:
 
     @property
     def how(self) -> str:
-        """The method that the interval rests on: "Fieller", "Newcombe", the "delta method", or a "noncentral chi-square"."""
+        """What the interval rests on: "Fieller", "Newcombe", the "delta method", or a "noncentral chi-square"."""
         return self.distribution.how
 
     def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
