@@ -93,3 +93,17 @@ def test_pairs_of_designs_are_merged_as_alone() -> None:
         assert row["merged"] == "; ".join(map(str, found.merged))
         assert (row["merged"] != "") == bool({"a", "b"} & set(pair))
         assert (row["low"], row["high"]) == pytest.approx(found.confidence_interval())
+
+
+def test_mutual_information_has_more_rare_answers_merged_so_that_no_cell_is_near_zero() -> None:
+    plan = dn.Plan(
+        dn.Schema([dn.Choice("a", ["x", "y", "z"]), dn.Choice("b", ["u", "v", "w"])]),
+        {"a": dn.GRR(epsilon=1.0), "b": dn.GRR(epsilon=1.0)},
+    )
+    truth = dn.simulate.truth(plan.schema, np.outer([0.6, 0.3, 0.1], [0.5, 0.45, 0.05]))
+    counts = dn.simulate.counts(truth, plan, np.random.default_rng(4), n=100_000)
+    found = dn.estimate(counts, ["a", "b"]).about("population").association("a", "b")
+    assert found.cramers_v.enough
+    assert found.cramers_v.merged == ()
+    assert found.mutual_information.enough
+    assert [(each.feature, each.answers) for each in found.mutual_information.merged] == [("b", ("v", "w"))]

@@ -211,6 +211,8 @@ def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval
     expected = np.outer(own.sum(axis=1), own.sum(axis=0))
     v = sqrt(float(((own - expected) ** 2 / expected).sum()) / (min(own.shape) - 1))
     yield _asked("Cramer's V", "population", v, lambda: found.cramers_v)
+    own = _merged(t, found.mutual_information.merged)
+    expected = np.outer(own.sum(axis=1), own.sum(axis=0))
     if own.min() > 0:
         mutual = float((own * np.log(own / expected)).sum())
         yield _asked("mutual information", "population", mutual, lambda: found.mutual_information)

@@ -38,7 +38,7 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     -------
     Association
         `cramers_v` and `mutual_information`, each with its interval from a noncentral chi-square distribution. Mutual
-        information divides by every cell, so all of them must surely not be empty.
+        information divides by every cell, so that more rare answers may be merged for it, and none may be empty.
 
     Examples
     --------
@@ -47,22 +47,14 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")
-    rows, merged = _merged(est, groups, est.subject)
-    table = pair_table(groups, rows, est.subject)
-    return Association(*(_measured(est, groups, rows, merged, table, mutual=mutual) for mutual in (False, True)))
+    return Association(*(_measured(est, groups, mutual=mutual) for mutual in (False, True)))
 
 
-def _measured(
-    est: AnyEstimate,
-    groups: Sequence[Respondents],
-    rows: Sequence[Array],
-    merged: tuple[Merged, ...],
-    table: "PairTable",
-    *,
-    mutual: bool,
-) -> JointAnswer:
+def _measured(est: AnyEstimate, groups: Sequence[Respondents], *, mutual: bool) -> JointAnswer:
     """Cramer's V, or mutual information, of the two features of an estimate, whose rare answers may be merged."""
     subject, n = est.subject, est.n
+    rows, merged = _merged(est, groups, subject, mutual=mutual)
+    table = pair_table(groups, rows, subject)
     found = table.strength(mutual=mutual)
     name, most = ("mutual information", inf) if mutual else ("Cramer's V", 1.0)
     noiseless = not any(group.zero_by_chance(subject) for group in groups)
@@ -78,7 +70,7 @@ def _measured(
 
 
 def _merged(
-    est: AnyEstimate, groups: Sequence[Respondents], subject: Subject
+    est: AnyEstimate, groups: Sequence[Respondents], subject: Subject, *, mutual: bool = False
 ) -> tuple[list[Array], tuple[Merged, ...]]:
     """The weights of the answers to two features, rare ones being merged if they would keep all from being answered.
 
@@ -87,7 +79,7 @@ def _merged(
     rows = all_answers(est.features)
     if not all(subject in group.subjects for group in groups):
         return rows, ()
-    for part in merged_parts(groups, rows, subject):
+    for part in merged_parts(groups, rows, subject, mutual=mutual):
         return part.rows, merged_answers(est.features, [order[0] for order in part.orders], part.rows)
     return rows, ()
 

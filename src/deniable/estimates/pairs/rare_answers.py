@@ -23,6 +23,9 @@ from deniable.survey.schema import Feature
 
 # A feature is left with at least this many answers.
 FEWEST_ANSWERS = 2
+# For mutual information the expected share of every cell must be this many standard errors above zero: the cell itself,
+# which is divided by and must be SURELY_POSITIVE of them above, then nearly always is.
+EXPECTED_POSITIVE = SURELY_POSITIVE + 3
 
 Places = npt.NDArray[np.int64]
 Kept = tuple[int, int]  # how many answers each of two features is left with
@@ -62,8 +65,13 @@ def _margin_weights(rows: Sequence[Array]) -> Iterator[list[Array]]:
             yield [*everybody[:place], row, *everybody[place + 1 :]]
 
 
-def merged_parts(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Iterator[Part]:
-    """Pairs, many of one group or one, that rare answers keep from being answered: a part for each way to merge."""
+def merged_parts(
+    groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool = False
+) -> Iterator[Part]:
+    """Pairs, many of one group or one, that rare answers keep from being answered: a part for each way to merge.
+
+    Mutual information, which divides by every cell, needs more of them merged than Cramer's V and the test do.
+    """
     if all(len(matrix) <= FEWEST_ANSWERS for matrix in rows):
         return
     first, many = groups[0], groups[0].truth.ndim > len(rows)
@@ -82,7 +90,7 @@ def merged_parts(groups: Sequence[Respondents], rows: Sequence[Array], subject: 
         return [pooled(matrix, own) for matrix, own in zip(sorted_rows, kept, strict=True)]
 
     shares = [np.atleast_2d(own) for own in _margin_shares(groups, sorted_rows)]
-    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject))
+    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject, mutual=mutual))
     for places, pattern in _alike(kept):
         if pattern != tuple(map(len, sorted_rows)):
             yield Part(places, some(places), left(pattern), [order[places] for order in orders])
@@ -162,11 +170,11 @@ def _rarest(shares: Array, kept: Places) -> Array:
     return np.where(kept > FEWEST_ANSWERS, np.minimum(merged, shares[at, kept - 2]), np.inf)
 
 
-def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
+def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool) -> Bools:
     """Whether there would be enough reports for an association, were the features independent with these margins.
 
-    That is so if all cells are nearly normal then, and all margins surely above zero. Estimates that do not say what
-    they would be then are taken as they are.
+    That is so if all cells are nearly normal then, and all margins surely above zero; for mutual information, all
+    cells too. Estimates that do not say what they would be then are taken as they are.
     """
     each = [group.judged(rows, subject) for group in groups]
     if any(one.references is None for one in each):
@@ -176,4 +184,16 @@ def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subje
         margin = total([contract(group.truth, weights) for group in groups])
         variance = total([group.covariance(weights, weights, subject) for group in groups])
         enough = enough & (margin > SURELY_POSITIVE * np.sqrt(np.maximum(variance, 0)))
+    return np.asarray(enough & _cells_positive(groups, rows, subject) if mutual else enough)
+
+
+def _cells_positive(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
+    """Whether the share of every cell, were the features independent, is EXPECTED_POSITIVE standard errors above 0."""
+    n = sum(group.n for group in groups)
+    first, second = _margin_shares(groups, rows)
+    enough = np.ones(first.shape[:-1], np.bool_)
+    for i, j in np.ndindex(len(rows[0]), len(rows[1])):
+        weights = [rows[0][i], rows[1][j]]
+        variance = total([group.covariance(weights, weights, subject) for group in groups]) / n**2
+        enough &= first[..., i] * second[..., j] > EXPECTED_POSITIVE * np.sqrt(np.maximum(variance, 0))
     return np.asarray(enough)
