@@ -14,7 +14,7 @@ from deniable.estimates.respondent_group import judge, margin
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.tensors import along, answer_rows, flat, margins, sandwich
+from deniable.inference.tensors import along, answer_rows, flat, margins, row_counts, sandwich
 from deniable.inference.trust import SLACK, Bools, Judged
 
 # What is said of results that only an estimate straight from counts has.
@@ -60,7 +60,8 @@ class DenseGroup:
         return type(self)(*self._projected(axes))
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        return np.asarray(flat(left) @ self.dense(subject) @ flat(right))
+        each = ((flat(left) @ self.dense(subject)) * flat(right)).sum(axis=-1)
+        return np.asarray(each.reshape(row_counts(left)))
 
     def dense(self, subject: Subject) -> Array:
         return self.matrices[subject]
@@ -75,6 +76,10 @@ class DenseGroup:
         mean, weights = along(self.truth, rows), flat(rows)
         every = np.einsum("ij,jk,ik->i", weights, self.dense(subject), weights, optimize=True)
         return Cumulants.normal(mean, every.reshape(mean.shape))
+
+    def with_shape(self, rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Cumulants]:
+        found = self.cumulants(rows, subject)
+        return found, found
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         found, (_, enough) = self.cumulants(rows, subject), judge(self.before, rows, subject)

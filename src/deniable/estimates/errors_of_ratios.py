@@ -39,23 +39,28 @@ def ratio_error(
 
 
 def _error_cumulants(
-    groups: Sequence[Respondents], vectors: Sequence[Array], feature: int, share: Array, subject: Subject
+    groups: Sequence[Respondents], weights: Sequence[Array], feature: int, share: Array, subject: Subject
 ) -> Cumulants:
-    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each table.
+    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each sum.
 
     With a conditional share it is the sum's error. Every cumulant is a polynomial of the share, of the fourth degree at
     most, and is found from its values at NODES.
     """
-    rows = [vector[None] for vector in vectors]
-    rows[feature] = rows[feature] - NODES[:, None] * np.eye(1, rows[feature].shape[1])
-    weights, each = _lagrange(share), [group.judged(rows, subject) for group in groups]
+    rows = [np.atleast_2d(matrix) for matrix in weights]
+    own, of_nodes = rows[feature], _lagrange(share)
+    taken = NODES[:, None] * np.eye(1, own.shape[1])
+    rows[feature] = (own[:, None] - taken).reshape(-1, own.shape[1])  # all NODES of a row, one after another
 
     def at_share(of: Cumulants) -> Cumulants:
-        at_nodes = (getattr(of, part.name).reshape(weights.shape) for part in fields(of))
-        return Cumulants(*((values * weights).sum(axis=-1) for values in at_nodes))
+        return Cumulants(*((at_nodes(getattr(of, part.name)) * of_nodes).sum(axis=-1) for part in fields(of)))
 
-    found = sum((one.found for one in each), start=NOTHING)
-    shape = sum((one.shape or one.found for one in each), start=NOTHING)
+    def at_nodes(values: Array) -> Array:
+        axis = values.ndim - len(rows) + feature
+        split = values.reshape(*values.shape[:axis], len(own), len(NODES), *values.shape[axis + 1 :])
+        return np.moveaxis(split, axis + 1, -1).reshape(of_nodes.shape)
+
+    each = [group.with_shape(rows, subject) for group in groups]
+    found, shape = (sum(parts, start=NOTHING) for parts in zip(*each, strict=True))
     return shaped(at_share(found), at_share(shape), SLACK * sum(group.n for group in groups))
 
 

@@ -61,7 +61,7 @@ class Respondents(Protocol):
         """The estimate of fewer features, in this order."""
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        """The covariance of two weighted sums of entries."""
+        """The covariance of two weighted sums of entries; with rows, of each combination of these on both sides."""
 
     def dense(self, subject: Subject) -> Array:
         """The covariance matrix of all entries, in C order."""
@@ -74,6 +74,9 @@ class Respondents(Protocol):
 
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
         """The cumulants of all combinations of rows of weights."""
+
+    def with_shape(self, rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Cumulants]:
+        """The cumulants of all combinations of rows, and those at a proper table nearby, which say their shape."""
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         """What the trust rule needs to know of all combinations of rows of weights."""

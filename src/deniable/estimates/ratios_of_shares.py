@@ -6,7 +6,6 @@ answers such a question for one table, or for many tables of the same features a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -43,14 +42,15 @@ from deniable.inference.ratios import (
     without_rounding,
 )
 from deniable.inference.results import JointAnswer, effective_n
-from deniable.inference.tensors import contract, flat
+from deniable.inference.tensors import along, contract, flat, weighted_sums
 from deniable.inference.trust import SLACK, Bools
 from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
-Vectors = Sequence[Array]  # weights that are a product over features, one vector each
+Weights = Sequence[Array]  # that are a product over features: one vector each, or rows of which all are combined
 
 FEW_ENTRIES = 64  # Up to so many entries of a table, their whole covariance matrix is made faster than a few parts.
+MOST_NUMBERS = 1 << 20  # Weights of all entries are made for so many numbers at a time.
 
 
 def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
@@ -82,30 +82,32 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
     if not isinstance(others, Sequence) or not others:
         raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
     est, groups = of_features(est, "conditional", *others, what)
-    *grid, own = all_answers(est.features)
-    anything = np.eye(1, own.shape[1])[0]
-    shape = [len(matrix) for matrix in (*grid, own)]
-    numbers = np.array(
-        [_share_within(est, groups, [*cell[:-1], anything], cell, level) for cell in product(*grid, own)]
-    ).T.reshape(4, *shape)
+    first, *rest = all_answers(est.features)
+    step = max(1, MOST_NUMBERS // (est.mean.size * prod(map(len, rest))))
+    parts = [
+        _shares_within(est, groups, [first[start : start + step], *rest], level) for start in range(0, len(first), step)
+    ]
+    numbers = np.concatenate(parts, axis=1)
     return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)))
 
 
-def _share_within(
-    est: AnyEstimate, groups: Groups, given: Vectors, both: Vectors, level: float
-) -> tuple[float, float, float, float]:
-    """A conditional proportion, its standard error, and the ends of its interval, which are nan without one."""
+def _shares_within(est: AnyEstimate, groups: Groups, both: Weights, level: float) -> Array:
+    """Conditional proportions of the last feature's answers for all combinations of rows, and their standard errors.
+
+    After these come the ends of intervals, which are nan without one.
+    """
+    *grid, own = both
+    given = [*grid, np.eye(1, own.shape[1]).repeat(len(own), axis=0)]
     found = ratio_of(CONDITIONAL, groups, [both, given], est.subject)
-    value = float(found.distribution.value)
-    low, high = map(float, found.distribution.limits(level, CONDITIONAL.least, CONDITIONAL.most))
-    low, high = min(low, value), max(high, value)  # of rounding
+    value = found.distribution.value
+    low, high = found.distribution.limits(level, CONDITIONAL.least, CONDITIONAL.most)
+    low, high = np.minimum(low, value), np.maximum(high, value)  # of rounding
     if est.fitted is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(np.divide(contract(est.fitted, both), contract(est.fitted, given)))
-        low, high = min(max(low, 0.0), value), max(min(high, 1.0), value)
-    if not found.enough:
-        low = high = np.nan
-    return value, float(found.distribution.stderr), low, high
+            value = np.divide(along(est.fitted, both), along(est.fitted, given))
+        low, high = np.minimum(np.maximum(low, 0.0), value), np.maximum(np.minimum(high, 1.0), value)
+    low, high = (np.where(found.enough, end, np.nan) for end in (low, high))
+    return np.array([value, found.distribution.stderr, low, high])
 
 
 def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
@@ -247,18 +249,16 @@ class Ratio:
     enough: Bools
 
 
-def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Ratio:
+def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence[Weights], subject: Subject) -> Ratio:
     """The result of a question about a few shares, whose weights are products over features.
 
-    There are enough reports if there are for every share, and all that is divided by is surely above zero.
+    If these are rows, as many for each share, there is a result for every combination of a row of each feature. There
+    are enough reports if there are for every share, and all that is divided by is surely above zero.
     """
     n = sum(group.n for group in groups)
-    shares = total([np.stack([contract(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
+    shares = total([np.stack([weighted_sums(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
     covariance = without_rounding(_covariance(groups, pieces, subject) / n**2, SLACK / n)
-    columns = [np.unique(vectors, axis=0, return_inverse=True) for vectors in zip(*pieces, strict=True)]
-    _, judged = judge(groups, [rows for rows, _ in columns], subject)
-    at: tuple[Any, ...] = (..., *(places.reshape(-1) for _, places in columns))
-    trusted = judged[at].all(axis=-1)
+    trusted = _all_trusted(groups, pieces, subject).reshape(shares.shape[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         error = ratio_error(question, groups, pieces, shares, subject)
         distribution = question.distribution(shares, covariance).with_error(error)
@@ -269,15 +269,23 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     return Ratio(shares, covariance, distribution, np.asarray(enough & (distribution.bottom > 0)))
 
 
-def _covariance(groups: Sequence[Respondents], pieces: Sequence[Vectors], subject: Subject) -> Array:
+def _all_trusted(groups: Sequence[Respondents], pieces: Sequence[Weights], subject: Subject) -> Bools:
+    """Whether intervals of all shares are trusted, for each combination of rows; each weighted sum is judged once."""
+    columns = [np.unique(np.vstack(matrices), axis=0, return_inverse=True) for matrices in zip(*pieces, strict=True)]
+    _, judged = judge(groups, [rows for rows, _ in columns], subject)
+    each = zip(*(np.split(places.reshape(-1), len(pieces)) for _, places in columns), strict=True)
+    return np.asarray(np.all([judged[(..., *np.ix_(*places))] for places in each], axis=0))
+
+
+def _covariance(groups: Sequence[Respondents], pieces: Sequence[Weights], subject: Subject) -> Array:
     """The covariance matrix of a few weighted sums: from that of all entries, if these are few, or two by two."""
-    if prod(len(vector) for vector in pieces[0]) <= FEW_ENTRIES:
+    if pieces[0][0].ndim == 1 and prod(map(len, pieces[0])) <= FEW_ENTRIES:
         weights = np.array([flat(one) for one in pieces])
         return np.asarray(weights @ total([group.dense(subject) for group in groups]) @ weights.T)
     return matrix(pieces, lambda w, v: total([group.covariance(w, v, subject) for group in groups]))
 
 
-def matrix(pieces: Sequence[Vectors], of: Callable[[Vectors, Vectors], Any]) -> Array:
+def matrix(pieces: Sequence[Weights], of: Callable[[Weights, Weights], Any]) -> Array:
     """The symmetric matrix of a function of two weighted sums, for all pairs of them."""
     rows = [[of(left, right) for right in pieces[: i + 1]] for i, left in enumerate(pieces)]
     size = range(len(pieces))

@@ -91,12 +91,13 @@ class Group:
         return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes), self.some)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        """The covariance of two weighted sums, from one vector of second moments per axis."""
+        """The covariance of two weighted sums, from one vector of second moments per axis; with rows, of many."""
+        sums = contract if left[0].ndim == 1 else along
         pairs = [axis.second(w, v) for axis, w, v in zip(self.axes, left, right, strict=True)]
-        moment = contract(self.truth, [g for g, _ in pairs])
+        moment = sums(self.truth, [g for g, _ in pairs])
         if subject is Subject.POPULATION:
-            return self._of_all(moment - contract(self.truth, left) * contract(self.truth, right) / self.n)
-        return moment - contract(self.truth, [u for _, u in pairs])
+            return self._of_all(moment - sums(self.truth, left) * sums(self.truth, right) / self.n)
+        return moment - sums(self.truth, [u for _, u in pairs])
 
     def dense(self, subject: Subject) -> Array:
         """The covariance matrix of all entries, in C order; one of each table, if there are many."""
@@ -112,20 +113,13 @@ class Group:
         if all(axis.m == 1 for axis in self.axes):  # one transform in place, and the square of an entry is itself
             moment, square = mix(self.truth, [axis.square_of_flag for axis in self.axes]), self.truth
         else:
-            return self.variances_of([np.eye(1 + axis.columns) for axis in self.axes], subject)
+            rows = [np.eye(1 + axis.columns) for axis in self.axes]
+            return self.covariance(rows, rows, subject)
         if subject is Subject.POPULATION:
             moment -= self.truth**2 / self.n
             return self._of_all(moment)
         moment -= square
         return moment
-
-    def variances_of(self, rows: Sequence[Array], subject: Subject) -> Array:
-        """The variance of all combinations of rows of weights."""
-        squares = [axis.second(matrix, matrix) for axis, matrix in zip(self.axes, rows, strict=True)]
-        moment, square = (along(self.truth, matrices) for matrices in zip(*squares, strict=True))
-        if subject is Subject.POPULATION:
-            return self._of_all(moment - along(self.truth, rows) ** 2 / self.n)
-        return moment - square
 
     def unconditional_variances(self, subject: Subject) -> Array:
         return self.variances(subject)
@@ -145,12 +139,18 @@ class Group:
         shares = [np.array([1.0, *[1 / answer_count(axis.columns)] * axis.columns]) for axis in self.axes]
         return self._cumulants(functions, by_shares(np.asarray(float(self.n)), shares))
 
+    def with_shape(self, rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Cumulants]:
+        return self._with_shape(row_functions(self.axes, rows, subject))
+
+    def _with_shape(self, functions: RowFunctions) -> tuple[Cumulants, Cumulants]:
+        found, shape = (self._cumulants(functions, by_table(table)) for table in (self.truth, self.proper))
+        return found, shape
+
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         functions = row_functions(self.axes, rows, subject)
-        found = self._cumulants(functions, by_table(self.truth))
+        found, shape = self._with_shape(functions)
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         even = self._even(functions) if self._plain == self.axes else self.even(rows, subject)
-        shape = self._cumulants(functions, by_table(self.proper))
         return Judged(self.n, self.asked, found, fixed, (self.independent(functions), even), shape=shape)
 
     @cached_property
@@ -265,13 +265,12 @@ def nearly_normal(groups: Sequence[Respondents], rows: Sequence[Array], subject:
     return nearly_normal_sum([group.judged(rows, subject) for group in groups], rows, subject)
 
 
-def normal_if_independent(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools:
+def normal_if_independent(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> Bools:
     """Which combinations of rows are nearly normal, were the features independent with the margins that were found.
 
     So the verdict does not depend on how strongly they are associated. Estimates that do not say what they would be
     then are taken as they are.
     """
-    each = [group.judged(rows, subject) for group in groups]
     at_margins = [replace(one, own=one.references[0]) if one.references else one for one in each]
     return nearly_normal_sum(at_margins, rows, subject)
 

@@ -96,6 +96,16 @@ def contract(tensor: Array, vectors: Sequence[Array]) -> Array:
     return reduce(lambda left, vector: np.tensordot(vector, left, axes=(0, 0)), vectors, tensor)
 
 
+def weighted_sums(tensor: Array, weights: Sequence[Array]) -> Array:
+    """Sums of a tensor times products of weights: of one vector per axis, or for all combinations of matrices' rows."""
+    return along(tensor, weights) if weights[0].ndim > 1 else contract(tensor, weights)
+
+
+def row_counts(weights: Sequence[Array]) -> list[int]:
+    """How many rows of weights there are for each axis; none if it is one vector each."""
+    return [len(matrix) for matrix in weights if matrix.ndim > 1]
+
+
 def flat(parts: Sequence[Array]) -> Array:
     """The Kronecker product of weights, one per feature, in C order: vectors make a vector, rows make rows."""
     return reduce(lambda left, right: np.asarray(np.kron(left, right), np.float64), parts)

@@ -17,12 +17,13 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.designs.least_squares import Evidence
+from deniable.estimates.designs.sums_of_cells import CellSums, sampling_of_cells
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.interface import Respondents
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.tensors import along, flat, margins
+from deniable.inference.tensors import along, flat, margins, row_counts
 from deniable.inference.trust import FEWEST, SLACK, Judged
 
 
@@ -85,8 +86,8 @@ class ArmsGroup:
         return replace(self, n=round(self.n * times), seen=self.seen.supposed(cells, times))
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
-        return np.asarray(w @ self._matrices[subject] @ v)
+        W, V = (self._weights([np.atleast_2d(weights) for weights in side]) for side in (left, right))
+        return np.asarray(((W @ self._matrices[subject]) * V).sum(axis=1).reshape(row_counts(left)))
 
     def dense(self, subject: Subject) -> Array:
         rows = self.of_cells
@@ -104,14 +105,15 @@ class ArmsGroup:
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
         return self._found(rows, subject)[-1]
 
+    def with_shape(self, rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Cumulants]:
+        own, *among = self._found(rows, subject)
+        return (among[0], among[0]) if among else (own, self._if_all_independent(rows))
+
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         """What the trust rule needs to know: it judges the estimate about the population, as arms are samples too."""
         own, *among = self._found(rows, subject)
         found = among[0] if among else own
-        local = replace(self, seen=self.seen.local.plain)
-        uniform, everything = self.seen.local.plain.uniform, range(len(self.seen.levels))
-        independent = self._cumulants(rows, self._independent_table(everything), self.seen.best.weights)
-        even = local._cumulants(rows, uniform.table, uniform.weights)
+        independent, even = self._if_all_independent(rows), self._if_even(rows)
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         asked = self._asked_what_is_looked_at(rows)
         enough = asked >= FEWEST  # about these respondents, too
@@ -135,11 +137,40 @@ class ArmsGroup:
 
     def at_independence(self) -> Array:
         rows = self.of_cells
-        covariance = self.seen.covariance(self.seen.best.weights, self._independent_table(self.features))
+        _, covariance = self._independent
         return np.asarray(self.n**2 * (rows @ covariance @ rows.T))
 
     def if_independent(self, rows: Sequence[Array]) -> Cumulants:
-        return self._cumulants(rows, self._independent_table(self.features), self.seen.best.weights)
+        return self._cumulants(rows, *self._independent, self.seen.best.weights)
+
+    @cached_property
+    def _independent(self) -> tuple[Array, Array]:
+        """The table if the features looked at were independent, and the covariance of the estimate there."""
+        if len(self.features) == len(self.seen.levels):
+            return self._all_independent
+        table = self._independent_table(self.features)
+        return table, self.seen.covariance(self.seen.best.weights, table)
+
+    def _if_all_independent(self, rows: Sequence[Array]) -> Cumulants:
+        """The cumulants of all combinations of rows, if all features of the fitted table were independent."""
+        return self._cumulants(rows, *self._all_independent, self.seen.best.weights)
+
+    def _if_even(self, rows: Sequence[Array]) -> Cumulants:
+        """The cumulants of all combinations of rows, if all cells were equally common: what the plan says."""
+        local = replace(self, seen=self.seen.local.plain)
+        return local._cumulants(rows, *self._even, self.seen.local.plain.uniform.weights)
+
+    @cached_property
+    def _all_independent(self) -> tuple[Array, Array]:
+        """The table if all features were independent, and the covariance of the estimate of its cells there."""
+        table = self._independent_table(range(len(self.seen.levels)))
+        return table, self.seen.covariance(self.seen.best.weights, table)
+
+    @cached_property
+    def _even(self) -> tuple[Array, Array]:
+        """The uniform table, and the covariance there of the estimate in its metric, from the table's own arms."""
+        seen = self.seen.local.plain
+        return seen.uniform.table, seen.covariance(seen.uniform.weights, seen.uniform.table)
 
     def _asked_what_is_looked_at(self, rows: Sequence[Array]) -> Array:
         """How many were asked all features that a combination of rows looks at, as `project` to these would say."""
@@ -173,7 +204,7 @@ class ArmsGroup:
     def _covariance_at(self, table: Array, subject: Subject) -> Array:
         """The covariance of the shares of all cells, were these the shares of all cells."""
         whole = self.seen.covariance(self.seen.best.weights, table)
-        return whole - _sampling(table) / self.n if subject is Subject.RESPONDENTS else whole
+        return whole - sampling_of_cells(table) / self.n if subject is Subject.RESPONDENTS else whole
 
     @property
     def _columns(self) -> list[int]:
@@ -206,12 +237,11 @@ class ArmsGroup:
     def _matrices(self) -> dict[Subject, Array]:
         """The covariance of the numbers of respondents in all cells, about each subject."""
         whole = self.n**2 * self._population
-        return {Subject.POPULATION: whole, Subject.RESPONDENTS: whole - self.n * _sampling(self.table)}
+        return {Subject.POPULATION: whole, Subject.RESPONDENTS: whole - self.n * sampling_of_cells(self.table)}
 
-    def _cumulants(self, rows: Sequence[Array], table: Array, weights: Sequence[Array]) -> Cumulants:
+    def _cumulants(self, rows: Sequence[Array], table: Array, covariance: Array, weights: Sequence[Array]) -> Cumulants:
         """The cumulants about the population for all combinations of rows, were this the truth."""
-        sums = self._sums(self._weights(rows), table, weights)
-        return sums.cumulants(self.seen.covariance(weights, table), [len(matrix) for matrix in rows], self.n)
+        return self._sums(self._weights(rows), table, weights).cumulants(covariance, row_counts(rows), self.n)
 
     def _found(self, rows: Sequence[Array], subject: Subject) -> list[Cumulants]:
         """The cumulants for all combinations of rows at the estimate: about the population, then any other subject."""
@@ -219,14 +249,14 @@ class ArmsGroup:
         sums = replace(self._sums(W, self.table, self.seen.best.weights), mean=W @ self.cells)
         found = [sums.cumulants(self._population, lengths, self.n)]
         if subject is Subject.RESPONDENTS:
-            covariance = self._population - _sampling(self.table) / self.n
+            covariance = self._population - sampling_of_cells(self.table) / self.n
             found.append(sums.about_respondents(W, self.table, self.n).cumulants(covariance, lengths, self.n))
         return found
 
-    def _sums(self, W: Array, table: Array, weights: Sequence[Array]) -> "_Sums":
+    def _sums(self, W: Array, table: Array, weights: Sequence[Array]) -> CellSums:
         """Weighted sums of cells about the population: sums over the reports of all kinds."""
         found = self.seen.totals(W, table, weights)
-        return _Sums(W, W @ table, found.variance, found.third, found.fourth, found.gradient)
+        return CellSums(W, W @ table, found.variance, found.third, found.fourth, found.gradient)
 
     def _independent_table(self, features: Sequence[int]) -> Array:
         """A table in which these features are independent with their margins, the others being given them as found."""
@@ -237,48 +267,3 @@ class ArmsGroup:
         for place in features:
             product = product * shares.sum(axis=tuple(k for k in range(shares.ndim) if k != place), keepdims=True)
         return np.asarray(shares * product / joint).reshape(-1)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Weighted sums of cells, in shares: their cumulants, and the gradient of their variance by the cells."""
-
-    weights: Array
-    mean: Array
-    variance: Array
-    third: Array
-    fourth: Array
-    gradient: Array
-
-    def about_respondents(self, W: Array, table: Array, n: int) -> "_Sums":
-        """The same about these n respondents.
-
-        The error about the population is that about the respondents, D, and theirs, E. As D has the mean zero whoever
-        the respondents are, kappa3(D) = kappa3(D + E) - 3 Cov(Var D, E) - kappa3(E). The fourth is left as it is.
-        """
-        center = (W @ table)[:, None]
-        apart = W - center
-        square = apart * apart
-        gradient = self.gradient - (W * W - 2 * center * W) / n
-        of_variance = (gradient * apart) @ table / n
-        return replace(
-            self,
-            variance=self.variance - square @ table / n,
-            third=self.third - 3 * of_variance - (square * apart) @ table / n**2,
-            gradient=gradient,
-        )
-
-    def cumulants(self, covariance: Array, lengths: Sequence[int], n: int) -> Cumulants:
-        """The cumulants in respondents, given the covariance of the cells' shares.
-
-        The estimated variance is a function of the table; to first order it varies with its gradient there.
-        """
-        moved = self.gradient @ covariance
-        with_variance, of_variance = (self.weights * moved).sum(axis=1), (self.gradient * moved).sum(axis=1)
-        parts = (self.mean, self.variance, self.third, self.fourth, with_variance, of_variance)
-        return Cumulants(*(part.reshape(lengths) for part in parts)).scaled(n)
-
-
-def _sampling(table: Array) -> Array:
-    """The covariance of which cell a respondent is in."""
-    return np.diag(table) - np.outer(table, table)

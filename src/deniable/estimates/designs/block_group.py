@@ -23,7 +23,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants, proper_margin
 from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.tensors import along, answer_count, answer_rows, flat, sandwich
+from deniable.inference.tensors import along, answer_count, answer_rows, flat, row_counts, sandwich
 from deniable.inference.trust import Judged
 
 Counted = npt.NDArray[np.int64]
@@ -143,14 +143,16 @@ class BlockGroup:
         return ArmsGroup(self.n, seen, tuple(range(len(shape))), waves=False)
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        return self.inner.covariance(self._weights(left), self._weights(right), subject)
+        found = self.inner.covariance(self._weights(left), self._weights(right), subject)
+        return self._by_feature(found, row_counts(left)) if left[0].ndim > 1 else found
 
     def dense(self, subject: Subject) -> Array:
         """The covariance matrix of all entries, in C order of the table of features."""
         return self._dense(self.inner.dense(subject))
 
     def variances(self, subject: Subject) -> Array:
-        return self._by_feature(self.inner.variances_of([view.rows for view in self.views], subject), self._shapes)
+        rows = [view.rows for view in self.views]
+        return self._by_feature(self.inner.covariance(rows, rows, subject), self._shapes)
 
     def unconditional_variances(self, subject: Subject) -> Array:
         return self.variances(subject)
@@ -158,13 +160,17 @@ class BlockGroup:
     def cumulants(self, rows: Sequence[Array], subject: Subject) -> Cumulants:
         return self._cumulants(self.inner.cumulants(self._weights(rows), subject), rows)
 
+    def with_shape(self, rows: Sequence[Array], subject: Subject) -> tuple[Cumulants, Cumulants]:
+        found, shape = self.inner.with_shape(self._weights(rows), subject)
+        return self._cumulants(found, rows), self._cumulants(shape, rows)
+
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         found = self.inner.judged(self._weights(rows), subject)
         assert found.references is not None
         assert found.shape is not None
         independent, even = (self._cumulants(one, rows) for one in found.references)
         own, shape = (self._cumulants(one, rows) for one in (found.found, found.shape))
-        fixed = self._by_feature(found.fixed, self._lengths(rows))
+        fixed = self._by_feature(found.fixed, row_counts(rows))
         return replace(found, found=own, fixed=fixed, references=(independent, even), shape=shape)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> OneColumn | None:
@@ -238,9 +244,6 @@ class BlockGroup:
         lengths = {place: size for view in self.views for place, size in zip(view.places, view.shape, strict=True)}
         return [lengths[place] for place in range(len(lengths))]
 
-    def _lengths(self, rows: Sequence[Array]) -> list[int]:
-        return [len(matrix) for matrix in rows]
-
     def _by_feature(self, by_block: npt.NDArray[Any], lengths: Sequence[int]) -> npt.NDArray[Any]:
         """A tensor with an axis for each block as one with an axis for each feature, in the table's order."""
         order = [place for view in self.views for place in view.places]
@@ -253,5 +256,5 @@ class BlockGroup:
         return np.asarray(by_block[np.ix_(places, places)])
 
     def _cumulants(self, found: Cumulants, rows: Sequence[Array]) -> Cumulants:
-        lengths = self._lengths(rows)
+        lengths = row_counts(rows)
         return Cumulants(*(self._by_feature(getattr(found, part.name), lengths) for part in fields(found)))

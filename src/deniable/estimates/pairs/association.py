@@ -158,5 +158,6 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     n = sum(group.n for group in groups)
     shares = total([along(group.truth, rows) for group in groups]) / n
     covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
-    trusted = np.asarray(normal_if_independent(groups, rows, subject).all(axis=(-2, -1)))
+    each = [group.judged(rows, subject) for group in groups]
+    trusted = np.asarray(normal_if_independent(each, rows, subject).all(axis=(-2, -1)))
     return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject))

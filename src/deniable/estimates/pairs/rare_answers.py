@@ -17,7 +17,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.results import Merged
-from deniable.inference.tensors import answer_rows, contract
+from deniable.inference.tensors import along, answer_rows
 from deniable.inference.trust import Bools
 from deniable.survey.schema import Feature
 
@@ -52,17 +52,15 @@ def pooled(rows: Array, kept: int) -> Array:
 def _margin_shares(groups: Sequence[Respondents], rows: Sequence[Array]) -> list[Array]:
     """The shares of the answers of each of two features; those of many pairs stand in the first axis."""
     n = sum(group.n for group in groups)
-    found = [total([contract(group.truth, weights) for group in groups]) / n for weights in _margin_weights(rows)]
-    first = len(rows[0])
-    return [np.stack(own, axis=-1) for own in (found[:first], found[first:])]
+    margins = (total([along(group.truth, own) for group in groups]) / n for own in _margin_rows(rows))
+    return [shares.reshape(*shares.shape[:-2], -1) for shares in margins]
 
 
-def _margin_weights(rows: Sequence[Array]) -> Iterator[list[Array]]:
-    """The weights of the margin of each answer, feature by feature."""
-    everybody = [np.eye(1, matrix.shape[1])[0] for matrix in rows]
+def _margin_rows(rows: Sequence[Array]) -> Iterator[list[Array]]:
+    """The weights of the margins of all answers, one feature after the other."""
+    everybody = [np.eye(1, matrix.shape[1]) for matrix in rows]
     for place, matrix in enumerate(rows):
-        for row in matrix:
-            yield [*everybody[:place], row, *everybody[place + 1 :]]
+        yield [*everybody[:place], matrix, *everybody[place + 1 :]]
 
 
 def merged_parts(
@@ -179,11 +177,11 @@ def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subje
     each = [group.judged(rows, subject) for group in groups]
     if any(one.references is None for one in each):
         return np.ones(each[0].fixed.shape[:-2], np.bool_)
-    enough = normal_if_independent(groups, rows, subject).all(axis=(-2, -1))
-    for weights in _margin_weights(rows):
-        margin = total([contract(group.truth, weights) for group in groups])
-        variance = total([group.covariance(weights, weights, subject) for group in groups])
-        enough = enough & (margin > SURELY_POSITIVE * np.sqrt(np.maximum(variance, 0)))
+    enough = normal_if_independent(each, rows, subject).all(axis=(-2, -1))
+    for own in _margin_rows(rows):
+        margin = total([along(group.truth, own) for group in groups])
+        variance = total([group.covariance(own, own, subject) for group in groups])
+        enough = enough & (margin > SURELY_POSITIVE * np.sqrt(np.maximum(variance, 0))).all(axis=(-2, -1))
     return np.asarray(enough & _cells_positive(groups, rows, subject) if mutual else enough)
 
 
@@ -191,9 +189,6 @@ def _cells_positive(groups: Sequence[Respondents], rows: Sequence[Array], subjec
     """Whether the share of every cell, were the features independent, is EXPECTED_POSITIVE standard errors above 0."""
     n = sum(group.n for group in groups)
     first, second = _margin_shares(groups, rows)
-    enough = np.ones(first.shape[:-1], np.bool_)
-    for i, j in np.ndindex(len(rows[0]), len(rows[1])):
-        weights = [rows[0][i], rows[1][j]]
-        variance = total([group.covariance(weights, weights, subject) for group in groups]) / n**2
-        enough &= first[..., i] * second[..., j] > EXPECTED_POSITIVE * np.sqrt(np.maximum(variance, 0))
-    return np.asarray(enough)
+    variance = total([group.covariance(rows, rows, subject) for group in groups]) / n**2
+    positive = first[..., :, None] * second[..., None, :] > EXPECTED_POSITIVE * np.sqrt(np.maximum(variance, 0))
+    return np.asarray(positive.all(axis=(-2, -1)))
