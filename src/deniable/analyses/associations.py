@@ -222,8 +222,7 @@ def _told(counts: Counts, pairs: list[Pair]) -> Iterator[Told]:
 def _of_pairs(pairs: list[Pair], groups: Sequence[Respondents], rows: Sequence[Array], merged: list[str]) -> Told:
     """What is told of some pairs, given the weights of their answers."""
     effect = _effect(groups, rows)
-    p_value = np.where(np.atleast_1d(testable(groups, rows)), np.atleast_1d(effect.p_value), np.nan)
-    return Told(pairs, effect, p_value, merged)
+    return Told(pairs, effect, np.atleast_1d(effect.p_value), merged)
 
 
 def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
@@ -237,11 +236,11 @@ def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
 
 def answered(group: AnyGroup) -> tuple[Bools, Bools]:
     """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
-    interval = np.atleast_1d(_effect([group], _answers(group)).enough)
-    test = np.atleast_1d(testable([group], _answers(group)))
+    effect = _effect([group], _answers(group))
+    interval, test = (np.atleast_1d(each) for each in (effect.enough, ~np.isnan(effect.p_value)))
     for part in merged_parts([group], _answers(group), Subject.POPULATION):
-        interval[part.places] = _effect(part.groups, part.rows).enough
-        test[part.places] = testable(part.groups, part.rows)
+        own = _effect(part.groups, part.rows)
+        interval[part.places], test[part.places] = own.enough, ~np.isnan(own.p_value)
     return interval, test
 
 
@@ -263,18 +262,26 @@ class Effect:
 
 
 def _effect(groups: Sequence[Respondents], rows: Sequence[Array]) -> Effect:
-    """How strongly pairs go together: two flags by their correlation, others by Cramer's V."""
+    """How strongly pairs go together: two flags by their correlation, others by Cramer's V.
+
+    The p-value is that of the test of independence. Where that is refused, the one that agrees with the interval of a
+    correlation, which needs less.
+    """
+    tested = testable(groups, rows)
     if all(matrix.shape == (2, 2) for matrix in rows):
         (no_a, is_a), (no_b, is_b) = rows
         everybody = {"a": np.eye(2)[0], "b": np.eye(2)[0]}
         pieces = [{**everybody, **one} for one in correlation_pieces(("a", is_a, no_a), ("b", is_b, no_b))]
         found = ratio_of(CORRELATION, groups, [[one["a"], one["b"]] for one in pieces], Subject.POPULATION)
         test = wald_test(groups, rows, Subject.POPULATION)
-        return Effect(
-            "correlation", np.inf, found.distribution.agreeing_with(test.statistic), found.enough, test.p_value
-        )
+        own = found.distribution.agreeing_with(np.where(tested, test.statistic, np.nan))
+        p_value = np.where(tested, test.p_value, np.nan)
+        if (refused := ~tested & found.enough).any():
+            p_value[refused] = own.at(refused).p_value
+        return Effect("correlation", np.inf, own, found.enough, p_value)
     strength = pair_table(groups, rows, Subject.POPULATION).strength(mutual=False)
-    return Effect("Cramer's V", 1.0, strength.distribution, strength.enough, strength.distribution.p_value)
+    p_value = np.where(tested, strength.distribution.p_value, np.nan)
+    return Effect("Cramer's V", 1.0, strength.distribution, strength.enough, p_value)
 
 
 def _answers(group: AnyGroup) -> list[Array]:

@@ -33,7 +33,7 @@ from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.intervals import checked_level
+from deniable.inference.intervals import FEWEST_DEGREES, checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR, Flag
@@ -41,8 +41,6 @@ from deniable.text.fixed_phrases import NOT_ENOUGH
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
 PSEUDO = 2.0
-# The degrees of freedom of a coefficient's standard error are at least so many, as the kurtosis of few is not known.
-FEWEST_DEGREES = 3.0
 # Where no table holds all features, skewness is not known: so many respondents must have each answer and each outcome.
 RAREST = 50
 
@@ -134,7 +132,7 @@ class Shape:
 
     def quantile(self, t: Array) -> Array:
         """The quantile of the studentised error where that of Student's distribution is t; it rises with t."""
-        least = np.maximum(np.abs(t), 1e-300)
+        least = np.maximum(np.abs(t), 1.0)
         bend = np.clip(self.skewness - 3 * self.with_variance, -1.5 / least, 1.5 / least)  # more would let it turn back
         return np.asarray(t - self.with_variance / 2 + bend * (t**2 - 1) / 6)
 

@@ -26,7 +26,7 @@ from deniable.estimates.answers_as_weights import (
 from deniable.estimates.errors_of_ratios import ratio_error
 from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.pairs.independence import wald_test_if_any
-from deniable.estimates.respondent_group import judge
+from deniable.estimates.respondent_group import judge, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
@@ -43,7 +43,7 @@ from deniable.inference.ratios import (
 )
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
-from deniable.inference.trust import SLACK, Bools
+from deniable.inference.trust import SLACK, Bools, known_zeros
 from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
@@ -182,7 +182,8 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
 def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
     """The correlation coefficient (phi) of two indicators, with its interval by Fieller.
 
-    About the population, the interval of two flags leaves zero out exactly if the test of independence does.
+    About the population, the interval of two flags leaves zero out exactly if the test of independence does, where
+    there are enough reports for that test.
 
     Parameters
     ----------
@@ -204,9 +205,12 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     pair = est.project(*(name for name, *_ in indicated))
     if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
         return found
-    test = wald_test_if_any(linear_groups(pair), all_answers(pair.features), Subject.POPULATION)
+    groups, rows = linear_groups(pair), all_answers(pair.features)
+    test = wald_test_if_any(groups, rows, Subject.POPULATION)
     assert isinstance(found.distribution, RatioDistribution)
-    return replace(found, distribution=found.distribution.agreeing_with(test.statistic)) if test else found
+    if test is None or not testable(groups, rows):
+        return found
+    return replace(found, distribution=found.distribution.agreeing_with(test.statistic))
 
 
 def correlation_pieces(first: Indicated, second: Indicated) -> list[dict[str, Array]]:
@@ -258,6 +262,7 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     n = sum(group.n for group in groups)
     shares = total([np.stack([weighted_sums(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
     covariance = without_rounding(_covariance(groups, pieces, subject) / n**2, SLACK / n)
+    shares = known_zeros(shares, np.einsum("...ii->...i", covariance), 1)
     trusted = _all_trusted(groups, pieces, subject).reshape(shares.shape[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         error = ratio_error(question, groups, pieces, shares, subject)

@@ -21,7 +21,7 @@ from deniable.inference.intervals import checked_level, limits
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
-from deniable.inference.trust import SLACK
+from deniable.inference.trust import SLACK, known_zeros
 
 Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
@@ -160,7 +160,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
             if exact := _exact(est, [vector]):
                 low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
                 enough[place] |= exact.enough
-    mean = along(est.mean, rows)
+    mean = known_zeros(along(est.mean, rows), found.variance, n)
     if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
         mean = np.maximum(mean, 0)  # of rounding
         low, high = np.minimum(np.clip(low, 0, n), mean), np.maximum(np.clip(high, 0, n), mean)
@@ -177,10 +177,12 @@ def _product_sum(
     est: AnyEstimate, vectors: Sequence[Array], count: float, exact: OneColumn | None, *, bounded: bool
 ) -> Answer:
     """A weighted sum whose weights are a product over features, judged as a cell is."""
-    found, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
+    every, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
+    found = every.at(0)
+    count = float(known_zeros(np.asarray(count), found.variance, est.n))
     enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
-    return Answer(count, est.n, found.at(0), enough, exact, bounded, sampling, est.subject)
+    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject)
 
 
 def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:

@@ -80,7 +80,8 @@ class Corrections:
         spare = np.where(some, found.variance_of_variance, 0.0) / variance**2 - c**2 / variance
         z = _quantiles(np.maximum(spare, 0.0), level)
         # More skewness, or as much against the variance's own, would let ends turn back as the level rises.
-        most = 1.5 * np.sqrt(variance) / z * np.where(c * g < 0, np.maximum(1 - c**2 / variance, 0.0), 1.0)
+        against = np.where(c * g < 0, np.maximum(1 - c**2 / variance, 0.0), 1.0)
+        most = 1.5 * np.sqrt(variance) / np.maximum(z, 1.0) * against
         k = np.clip(g, -most, most) * (z**2 - 1) / 6
         squared = found.squared_step
         further = np.sqrt(squared) / 2 * (MANY_STEPS * squared / (MANY_STEPS * squared + variance))

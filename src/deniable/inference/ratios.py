@@ -19,8 +19,8 @@ the last axis, so that many tables are asked at once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass, fields, replace
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ from deniable.inference.trust import LEAST_STEPS
 ROUNDING_OF_PRODUCTS = 1e-12
 # A variance or a discriminant below this part of its terms is rounding.
 ROUNDING = 1e-13
+# P-values are found by so many halvings of their logarithm.
+HALVINGS = 50
+# No p-value below this is told from it.
+LEAST_P_VALUE = 1e-12
 # What is divided by must be this many standard errors above zero.
 SURELY_POSITIVE = 5
 
@@ -142,19 +146,38 @@ class RatioDistribution:
         """A score interval's distribution: intervals leave zero out exactly if a chi-square test of a zero top does.
 
         The variance of top - r bottom is changed by a line in r: where r is zero it is that of the test, and where r is
-        the ratio that was found it is as before. Corrections, which the test does not have, go.
+        the ratio that was found it is as before. Corrections, which the test does not have, go. Where the test is
+        refused, and its statistic nan, all stays as it is: then `p_value` is the one that agrees.
         """
+        tested = ~np.isnan(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             change = self.top**2 / statistic - self.of_top
             change = np.where(np.isfinite(change / self.value), change, 0.0)
             slope = np.where(change != 0, change / self.value, 0.0)
-        return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2, error=None)
+        error = None if self.error is None or np.all(tested) else self.error.scaled(np.where(tested, 0.0, 1.0))
+        return replace(self, of_top=self.of_top + change, of_both=self.of_both + slope / 2, error=error)
+
+    @property
+    def p_value(self) -> Any:
+        """The two-sided p-value of the ratio's being zero: one less the level at which its interval ends there."""
+        low, high = np.full(np.shape(self.top), log(LEAST_P_VALUE)), np.zeros(np.shape(self.top))
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            ends = self.limits(1 - np.exp(middle))
+            outside = (ends[0] > 0) | (ends[1] < 0)
+            low, high = np.where(outside, low, middle), np.where(outside, middle, high)
+        return np.where(np.isnan(self.stderr), np.nan, np.exp(high))[()]
 
     def at(self, some: npt.NDArray[np.bool_]) -> "RatioDistribution":
-        """The distributions of some of many ratios, without corrections."""
+        """The distributions of some of many ratios."""
+
+        def chosen(part: Any) -> Array:
+            return np.asarray(np.broadcast_to(part, some.shape)[some])
+
         parts = (self.top, self.bottom, self.of_top, self.of_both, self.of_bottom)
-        top, bottom, of_top, of_both, of_bottom = (np.broadcast_to(part, some.shape)[some] for part in parts)
-        return RatioDistribution(top, bottom, of_top, of_both, of_bottom)
+        top, bottom, of_top, of_both, of_bottom = map(chosen, parts)
+        error = self.error and Cumulants(*(chosen(getattr(self.error, part.name)) for part in fields(self.error)))
+        return RatioDistribution(top, bottom, of_top, of_both, of_bottom, error)
 
     def _variance(self, r: Any) -> Array:
         """The variance of top - r bottom; nan where it is negative."""

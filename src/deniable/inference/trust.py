@@ -80,7 +80,13 @@ def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) 
         found = shaped(found, sum((one.shape or one.found for one in each), start=NOTHING))
     fixed = _fixed(each, rows)
     enough = (enough & (found.variance > 0)) | fixed
-    return replace(found, variance=np.where(fixed, 0.0, found.variance)), np.asarray(enough)
+    variance, n = np.where(fixed, 0.0, found.variance), sum(one.n for one in each)
+    return replace(found, mean=known_zeros(found.mean, variance, n), variance=variance), np.asarray(enough)
+
+
+def known_zeros(numbers: Array, variance: Array, n: int) -> Array:
+    """Estimated numbers of n respondents without what rounding leaves of those that are known to be zero."""
+    return np.where((np.abs(variance) <= SLACK * n) & (np.abs(numbers) <= SLACK * n), 0.0, numbers)
 
 
 def nearly_normal_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> Bools:

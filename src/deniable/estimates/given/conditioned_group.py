@@ -16,6 +16,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat
+from deniable.inference.trust import known_zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,9 @@ def condition(
     for one in conditions:
         if one.far:
             warnings.warn(f"{one.what} is {one.distance:+.1f} standard errors away from the estimate", stacklevel=3)
-    n = sum(group.n for group in of.groups)
-    return ConditionedGroup(n, of.mean, {subject: of.covariance}, of.before, of), conditions
+    n, covariance = sum(group.n for group in of.groups), of.covariance
+    mean = known_zeros(of.mean, np.diagonal(covariance).reshape(of.mean.shape), n)
+    return ConditionedGroup(n, mean, {subject: covariance}, of.before, of), conditions
 
 
 def _unconditioned(groups: Sequence[Respondents], subject: Subject) -> Conditioning:
