@@ -55,9 +55,10 @@ def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Es
     """An estimate that happens to be the truth: the formulas without any noise in what they are put at."""
     from deniable.estimates.estimate import Estimate
     from deniable.estimates.respondent_group import Group
+    from deniable.inference.about_whom import Subject
 
     axes = tuple(some_axes(plan, method))
-    return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method)
+    return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method, Subject.RESPONDENTS)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -125,7 +126,7 @@ def test_the_papers_worked_formulas() -> None:
     c, p, q = counts.array("i", "j", "k").astype(float), rr.p, rr.q
     n, c_i, c_j, c_k = c[0, 0, 0], c[1, 0, 0], c[0, 1, 0], c[0, 0, 1]
     c_ij, c_jk, c_ik, c_ijk = c[1, 1, 0], c[0, 1, 1], c[1, 0, 1], c[1, 1, 1]
-    est = dn.estimate(counts, ["i", "j", "k"], method="unbiased")
+    est = dn.estimate(counts, ["i", "j", "k"], method="unbiased", about="respondents")
     i, j, k = {"i": True}, {"j": True}, {"k": True}
     d = q - p
     assert est.covariance(i, i) == pytest.approx((q * p * n + (1 - p - q) * c_i) / d**2)
@@ -216,7 +217,8 @@ def test_statistics_with_a_control() -> None:
     records = {"a": np.array(values(3))[a], "b": b}
     truth = truth_tensor(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)))
     runs = 2000
-    estimates = [dn.estimate(counts, ["a", "b"]) for counts in repeated(records, plan, runs, rng)]
+    of_runs = repeated(records, plan, runs, rng)
+    estimates = [dn.estimate(counts, ["a", "b"], about="respondents") for counts in of_runs]
     means = np.array([est.mean for est in estimates])
     stated = at_truth(plan, list(zip(a.tolist(), b.astype(int).tolist(), strict=True)), "consistent")
     spread = np.sqrt(np.where(stated.variance > 1e-9, stated.variance, np.inf))
@@ -299,7 +301,7 @@ REFUSED = {
     "an empty zero": (lambda c: dn.estimate(c, ["a"]).given(zeros=[{}]), "zeros are a list of cells"),
     "other features": (lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["b"]), "estimates add over the same features"),
     "about others": (
-        lambda c: dn.estimate(c, ["a"]) + dn.estimate(c, ["a"]).about("population"),
+        lambda c: dn.estimate(c, ["a"], about="respondents") + dn.estimate(c, ["a"]),
         "about the respondents, and .* about the population",
     ),
     "no reports": (lambda c: dn.estimate(dn.Counts(c.plan, {"b": [0, 0]}), ["b"]), "no reports to estimate from"),
@@ -369,7 +371,7 @@ def test_a_covariance_that_does_not_fit_is_refused_with_its_size() -> None:
 def test_a_variance_estimated_below_zero_is_taken_as_that_of_a_few_steps() -> None:
     schema = dn.Schema([dn.Choice("a", values(5)), dn.Choice("b", values(5))])
     plan = dn.Plan(schema, dict.fromkeys("ab", dn.UnaryEncoding.optimized(4.0)))
-    est = dn.estimate(some_counts(plan, 30), ["a", "b"], method="centred")
+    est = dn.estimate(some_counts(plan, 30), ["a", "b"], method="centred", about="respondents")
     a, b = np.argwhere(est.variance[1:, 1:] < 0)[0]
     cell = est.cell(a=values(5)[a], b=values(5)[b])
     assert cell.enough

@@ -202,7 +202,7 @@ def test_intervals_are_the_consistent_ones_cut_to_what_can_be() -> None:
         assert cell.value == pytest.approx(mine["proportion"])
         assert cell.confidence_interval() == pytest.approx((mine["low"], mine["high"]))
     assert min(row["low"] for row in theirs) < 0
-    assert proper.about("population").cell(a="v0").stderr > proper.cell(a="v0").stderr
+    assert proper.about("respondents").cell(a="v0").stderr < proper.cell(a="v0").stderr
     weights = np.zeros((4, 3))
     weights[1, 1] = 1
     assert proper.linear(weights).value == pytest.approx(proper.cell(a="v0", b="v0").value)

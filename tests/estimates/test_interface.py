@@ -36,7 +36,7 @@ def every() -> dict[str, dn.Estimate]:
     plain, feasible = (dn.estimate(COUNTS, ["a", "b"], method=method) for method in ("consistent", "feasible"))
     return {
         "consistent": plain,
-        "population": plain.about("population"),
+        "respondents": plain.about("respondents"),
         "unbiased": dn.estimate(COUNTS, ["a", "b"], method="unbiased"),
         "feasible": feasible,
         "feasible given": feasible.given({"a": {True: 0.45}}),
@@ -125,8 +125,9 @@ def test_an_estimate_says_which_estimators_its_mean_and_its_intervals_are_of() -
 
 def test_the_subject_is_an_enum_and_its_names_stay_texts() -> None:
     est = EVERY["consistent"]
-    assert est.subject == "respondents"
-    assert est.subject is Subject.RESPONDENTS
+    assert est.subject == "population"
+    assert est.subject is Subject.POPULATION
+    assert est.about("respondents").subject is Subject.RESPONDENTS
     assert est.about("population").subject == "population"
     assert f"{est.about(Subject.POPULATION).subject}" == "population"
     assert est.about("population").cell(a=True).subject == "population"

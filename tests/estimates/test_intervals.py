@@ -77,7 +77,7 @@ def test_what_is_known_has_no_width_and_conditioning_narrows_intervals() -> None
         given.cell(a="v0", b="v0").confidence_interval()
     )
     public = dn.Plan(dn.Schema([dn.Choice("arm", ["x", "y"])]), {"arm": dn.Public()})
-    arm = dn.estimate(some_counts(public, 50), ["arm"])
+    arm = dn.estimate(some_counts(public, 50), ["arm"], about="respondents")
     value = arm.cell(arm="x").value
     assert arm.cell(arm="x").confidence_interval() == (value, value)
 
@@ -127,13 +127,13 @@ def test_about_the_population_no_variation_is_not_knowledge() -> None:
         {"x": dn.Public(), "s": dn.RandomizedResponse(epsilon=1.0)},
     )
     table = np.array([[2000, 900], [1000, 400], [1000, 500], [0, 0]])  # nobody is in the third region
-    est = dn.estimate(dn.Counts(public, {("x", "s"): table}), ["x", "s"])
+    est = dn.estimate(dn.Counts(public, {("x", "s"): table}), ["x", "s"], about="respondents")
     assert est.cell(x="v2", s=True).confidence_interval() == (0, 0)  # of these respondents that is known,
     low, high = est.about("population").cell(x="v2", s=True).confidence_interval()
     assert low < 0 < 3 / 2000 < high  # of others it is not
     ones = [dn.estimate(some_counts(plan, 1, seed=seed), ["a"]) for seed in range(200)]
     assert not sum(ones).about("population").cell(a=True).enough
-    assert sum(ones).cell(a=True).enough
+    assert sum(one.about("respondents") for one in ones).cell(a=True).enough
 
 
 def test_whether_a_cell_is_answered_depends_on_the_plan_and_the_number_of_reports_alone() -> None:

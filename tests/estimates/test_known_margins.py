@@ -96,9 +96,9 @@ def test_what_says_nothing_new_and_what_contradicts_is_told() -> None:
     with pytest.warns(UserWarning, match=r"a = v0: 0.9 is \+[0-9.]+ standard errors away from the estimate"):
         far = est.given({"a": {"v0": 0.9}})
     assert far.conditions[0].far
-    with pytest.raises(dn.EstimateError, match="conditioned about the respondents; say about\\('population'\\) before"):
-        given.about("population")
-    assert given.about("respondents").n == 5000
+    with pytest.raises(dn.EstimateError, match="conditioned about the population; say about\\('respondents'\\) before"):
+        given.about("respondents")
+    assert given.about("population").n == 5000
     with pytest.raises(dn.EstimateError, match="weights must have the shape of mean"):
         est.given([([1, 2], 3)])
 

@@ -120,7 +120,8 @@ def test_a_gap_that_is_no_number_ends_the_climb_and_is_warned_about(monkeypatch:
 def test_what_is_public_is_known() -> None:
     plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {"a": dn.Public(), "b": dn.RandomizedResponse(epsilon=1.0)})
     records = {"a": [True, False, False, False] * 500, "b": [True, False] * 1000}
-    est = dn.maximum_likelihood(dn.randomize(records, plan, rng=np.random.default_rng(1)), ["a", "b"])
+    reports = dn.randomize(records, plan, rng=np.random.default_rng(1))
+    est = dn.maximum_likelihood(reports, ["a", "b"], about="respondents")
     assert est.cell(a=True).confidence_interval() == pytest.approx((0.25, 0.25), abs=1e-6)
     assert est.about("population").cell(a=True).stderr == pytest.approx(np.sqrt(0.25 * 0.75 / 2000), rel=1e-3)
 

@@ -119,12 +119,12 @@ def test_what_is_known_exactly_is_no_reason_to_refuse() -> None:
     assert by_age.enough
     _, openly = survey(3_000, openly=True)
     for answer in (
-        dn.estimate(openly, ["smoker", "drinker"]).correlation("smoker", "drinker"),
-        dn.estimate(openly, ["smoker", "age"]).ratio("smoker", between=("age", "old", "young")),
+        dn.estimate(openly, ["smoker", "drinker"], about="respondents").correlation("smoker", "drinker"),
+        dn.estimate(openly, ["smoker", "age"], about="respondents").ratio("smoker", between=("age", "old", "young")),
     ):
         assert answer.stderr == 0
         assert answer.confidence_interval() == pytest.approx((answer.value, answer.value))
-    table = dn.estimate(openly, ["smoker", "age"]).conditional("smoker", given="age")
+    table = dn.estimate(openly, ["smoker", "age"], about="respondents").conditional("smoker", given="age")
     np.testing.assert_allclose(table["low"].to_numpy(), table["high"].to_numpy(), atol=1e-9)
 
 
@@ -187,7 +187,8 @@ def test_open_answers_at_their_edges() -> None:
     plan = dn.Plan(schema, dict.fromkeys(schema.names, dn.Public()))
 
     def openly(table: list[list[int]]) -> dn.Estimate:
-        return dn.estimate(dn.simulate.counts(np.array(table), plan, np.random.default_rng(1)), ["a", "b"])
+        counts = dn.simulate.counts(np.array(table), plan, np.random.default_rng(1))
+        return dn.estimate(counts, ["a", "b"], about="respondents")
 
     nobody = openly([[300, 200], [250, 250], [0, 0]])  # an answer that nobody gave
     for est in (nobody, nobody.about("population")):

@@ -49,7 +49,7 @@ def _of_table(counts: Counts, names: Names, level: float, away: float) -> Expect
     uniform = away * expectation(plan, names, n=n).stderr
     if missing := _not_counted(counts, names):
         return ExpectedAndFound(names, uniform, None, None, missing)
-    table = estimate(counts, names).about("population").table(level=level)
+    table = estimate(counts, names).table(level=level)
     halves = (table["high"].to_numpy() - table["low"].to_numpy()) / 2
     if np.isnan(halves).any():
         return ExpectedAndFound(names, uniform, None, None, NOT_ENOUGH)

@@ -161,7 +161,7 @@ def direction(plan: Plan, pair: RankedPair) -> tuple[Feature, Feature]:
 
 
 def _conditional(counts: Counts, given: Feature, what: Feature, level: float) -> Conditional:
-    est = estimate(counts, [given.name, what.name]).about("population")
+    est = estimate(counts, [given.name, what.name])
     rows = est.conditional(what.name, given=given.name, level=level).to_pylist()
     shares = tuple(
         ConditionalShare(

@@ -129,7 +129,7 @@ def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
     if not counts.asked(feature.name):
         unknown = tuple(_unknown(str(answer), counts.n) for answer in feature.answers[:ANSWERS])
         return Shares(group, unknown, feature.levels, (_nobody(feature),))
-    est = estimate(counts, [feature.name]).about("population")
+    est = estimate(counts, [feature.name])
     answers = list(feature.answers)
     many = len(answers) > ANSWERS
     if many:
@@ -152,7 +152,7 @@ def _of_flags(counts: Counts, group: Group, level: float) -> Shares:
             shares.append(_unknown(short_name(feature), counts.n))
             unanswered.append(_nobody(feature))
             continue
-        est, cell = estimate(counts, [feature.name]).about("population"), {feature.name: True}
+        est, cell = estimate(counts, [feature.name]), {feature.name: True}
         shares.append(_share(short_name(feature), est, cell, level))
         if not shares[-1].enough and (len(unanswered) < TRIED or asked_alone(counts.plan)):
             unanswered.append(Unanswered(Kind.YES, (feature.name,), 1, 1, for_cells(est, [cell])))

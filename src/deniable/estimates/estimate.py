@@ -31,8 +31,8 @@ from deniable.inference.results import Homogeneity
 class Estimate:
     """The estimated truth of some features: tensors like `Counts.array`'s, in respondents, with their covariance.
 
-    It is about these respondents (the noise of randomizing alone), or with `about("population")` about the population
-    that they were drawn from (with the sampling added). Only of proper tables mean and intervals are of two estimators.
+    It is about the population that the respondents were drawn from (sampling and randomizing), or with
+    `about("respondents")` about these alone (randomizing). Only of proper tables mean and intervals are of two estimators.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Estimate:
     >>> counts = dn.count(reports, ["smoker", "age"])
     >>> est = dn.estimate(counts, ["smoker", "age"])
     >>> est
-    <Estimate (consistent) of smoker x age, 20,000 reports, about the respondents>
+    <Estimate (consistent) of smoker x age, 20,000 reports, about the population>
     >>> est.n, est.asked, est.mean.shape
     (20000, 20000, (2, 5))
     """
@@ -52,7 +52,7 @@ class Estimate:
     features: Features
     groups: tuple[Respondents, ...]
     method: str
-    subject: Subject = Subject.RESPONDENTS
+    subject: Subject = Subject.POPULATION
     conditions: tuple[Condition, ...] = ()
     fitted: Array | None = None  # a proper table with its margins, in respondents, if that is what is asked for
     proper: ProperTable | None = None  # where that comes from, while it can be fitted again
@@ -170,7 +170,7 @@ class Estimate:
 
         Examples
         --------
-        >>> est.about("population").cell(smoker=True).stderr > est.cell(smoker=True).stderr
+        >>> est.about("respondents").cell(smoker=True).stderr < est.cell(smoker=True).stderr
         True
         """
         wanted = checked_subject(subject, "an estimate")
@@ -260,7 +260,13 @@ class Estimate:
         return f"{what}>" if self.fitted is None else f"{what}; intervals from: {self.intervals_from}>"
 
 
-def estimate(counts: Counts | Sequence[Counts], names: str | Sequence[str], *, method: str = "consistent") -> Estimate:
+def estimate(
+    counts: Counts | Sequence[Counts],
+    names: str | Sequence[str],
+    *,
+    method: str = "consistent",
+    about: str = "population",
+) -> Estimate:
     """Estimate the table of some features from counts that hold it.
 
     Parameters
@@ -275,6 +281,9 @@ def estimate(counts: Counts | Sequence[Counts], names: str | Sequence[str], *, m
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
         with their margins; "centred" is that with equal weights, "unbiased" the plain estimate. "feasible" is a proper
         table, with the uncertainty of "consistent"; it uses whole patterns that were kept.
+    about
+        Whom standard errors and intervals are about: the "population" that the respondents were drawn from, or these
+        "respondents" alone, without the sampling variance.
 
     Returns
     -------
@@ -287,8 +296,9 @@ def estimate(counts: Counts | Sequence[Counts], names: str | Sequence[str], *, m
     >>> est.mean_from, est.intervals_from
     ('feasible', 'consistent')
     """
+    subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
-    est = Estimate(made.features, (made.group,), method, made.subject, agreement=made.agreement)
+    est = Estimate(made.features, (made.group,), method, agreement=made.agreement).about(subject)
     return est if made.proper is None else _with_table(est, made.proper)
 
 

@@ -182,7 +182,9 @@ def climb(steps: Iterator[State], gap: float) -> State:
 # -- the estimate -----------------------------------------------------------------------------------------------------
 
 
-def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: str = "feasible") -> Estimate:
+def maximum_likelihood(
+    reports: Reports, names: str | Sequence[str], *, start: str = "feasible", about: str = "population"
+) -> Estimate:
     """The maximum-likelihood table of some features: a proper table, with its covariance.
 
     Parameters
@@ -194,6 +196,9 @@ def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: s
     start
         The table that the climb starts from, "feasible" or "uniform"; both lead to the same likelihood. Tables of more
         than a thousand cells always start from the uniform one.
+    about
+        Whom standard errors and intervals are about: the "population" that the respondents were drawn from, or these
+        "respondents" alone, without the sampling variance.
 
     Returns
     -------
@@ -212,7 +217,7 @@ def maximum_likelihood(reports: Reports, names: str | Sequence[str], *, start: s
     names = _checked(reports, names, start)
     n, levels = len(reports), [reports.plan.schema[name].levels for name in names]
     counts = count(reports, names)
-    before, seen = estimate(counts, names), _seen(reports, names)
+    before, seen = estimate(counts, names, about=about), _seen(reports, names)
     small = prod(levels) <= MOST_NEWTON
     found = _climbed(seen, _start(counts, names, prod(levels), start if small else "uniform"), n, newton_steps=small)
     table = with_margins(before.features, n * found.t.reshape(levels))

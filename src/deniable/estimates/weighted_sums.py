@@ -120,9 +120,10 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
     if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
         variance = 0.0
-    known = variance == 0 and not any(group.zero_by_chance(subject) for group in groups)
+    of_everybody = np.ptp(of_cells) <= SLACK * np.abs(of_cells).max()  # who they are does not matter
+    known = variance == 0 and (of_everybody or not any(group.zero_by_chance(subject) for group in groups))
     trusted = nearly_normal(groups, all_answers(est.features), subject)[of_cells != 0]
-    enough = known or (variance > 0 and bool(trusted.all()))
+    enough = bool(known or (variance > 0 and trusted.all()))
     found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
     sampling = sum(group.sampling_variance(weights) for group in groups)
     return Answer(count, est.n, found, enough, None, bounded, sampling, subject)

@@ -91,11 +91,11 @@ def survey(plan: Plan, n: int, rng: np.random.Generator) -> tuple[Array, Reports
 
 
 def tables(plan: Plan, reports: Reports) -> tuple[Counts, dict[str, Estimate]]:
-    """The counts of all features, and the table estimated from them by each method."""
+    """The counts of all features, and the table about the respondents estimated from them by each method."""
     names = plan.schema.names
     counts = count(reports, names)
-    found = {method: estimate(counts, names, method=method) for method in METHODS[:3]}
-    return counts, found | {METHODS[3]: maximum_likelihood(reports, names)}
+    found = {method: estimate(counts, names, method=method, about="respondents") for method in METHODS[:3]}
+    return counts, found | {METHODS[3]: maximum_likelihood(reports, names, about="respondents")}
 
 
 def intervals_of_tables(found: dict[str, Estimate], own: Array, shares: Array) -> Intervals:
@@ -120,7 +120,7 @@ def joint_intervals(
     yield from _within_groups(est, first, second, t)
     yield from _associations(est, t)
     _, others = survey(plan, n, rng)
-    after = estimate(count(others, plan.schema.names), plan.schema.names).about("population")
+    after = estimate(count(others, plan.schema.names), plan.schema.names)
     for row in compare(est, after).to_pylist():
         yield "two surveys", 0.0, row["low"], row["high"]
     yield from _regression(counts, _last_answer(first), second.name, (t / t.sum(axis=0))[-1])

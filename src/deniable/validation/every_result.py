@@ -155,16 +155,14 @@ def _one_survey(plan: Plan, of: simulate.Truth, n: int, rng: np.random.Generator
     est = estimate(counts, ["a", "b"])
     for subject, t in (("respondents", people / n), ("population", of.shares)):
         yield from _about(est.about(subject), subject, t)
-    population, t = est.about("population"), of.shares
-    yield from _of_population(counts, population, t)
-    feasible = estimate(counts, ["a", "b"], method="feasible").about("population")
+    t = of.shares
+    yield from _of_population(counts, est, t)
+    feasible = estimate(counts, ["a", "b"], method="feasible")
     yield from _cells("proper table", "population", t, feasible)
-    yield from _cells(
-        "maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]).about("population")
-    )
+    yield from _cells("maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]))
     yield from _cells("posterior draws", "population", t, feasible.posterior(draws=DRAWS, rng=rng))
     later = estimate(count(simulate.reports_of(of.people(n, rng), plan, rng), ["a", "b"]), ["a", "b"])
-    for row in compare(population, later.about("population")).to_pylist():
+    for row in compare(est, later).to_pylist():
         yield "compare", "population", 0.0, row["low"], row["high"]
 
 

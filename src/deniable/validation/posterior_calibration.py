@@ -61,7 +61,7 @@ def ranks(truths: int, rng: np.random.Generator, *, respondents: int = RESPONDEN
         shares = rng.dirichlet(np.ones(int(np.prod(levels))))
         truth = simulate.truth(SCHEMA, shares.reshape(levels))
         counts = simulate.counts(truth, PLAN, rng, n=respondents)
-        est = estimate(counts, list(SCHEMA.names), method="feasible").about("population")
+        est = estimate(counts, list(SCHEMA.names), method="feasible")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # chains that have not mixed would show in the ranks
             draws = est.posterior(draws=DRAWS, rng=rng).draws

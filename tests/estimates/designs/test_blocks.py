@@ -81,7 +81,7 @@ def reports_of(name: str, n: int = 60) -> dn.Reports:
 
 def at_truth(plan: dn.Plan, names: tuple[str, ...], people: Sequence[Person], method: str) -> Estimate:
     """The estimate whose mean is the truth of these people: all covariances are then the true ones."""
-    est = dn.estimate(some_counts(plan, 20), names, method=method)
+    est = dn.estimate(some_counts(plan, 20), names, method=method, about="respondents")
     (group,) = est.groups
     views = (
         [view.places for view in group.views] if isinstance(group, BlockGroup) else [(k,) for k in range(len(names))]

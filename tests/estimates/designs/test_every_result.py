@@ -128,7 +128,7 @@ def test_about_the_population_the_sampling_is_added(plan: dn.Plan) -> None:
 def test_public_columns_are_exact_about_the_respondents(plan: dn.Plan) -> None:
     counts = counts_of(plan)
     here = sum(int(arm.array("town")[1]) for arm in counts.arms)
-    est = dn.estimate(counts, ["smoker", "town"])
+    est = dn.estimate(counts, ["smoker", "town"], about="respondents")
     cell = est.cell(town="a")
     assert (cell.count, cell.stderr) == (pytest.approx(here), 0.0)
     assert cell.confidence_interval() == pytest.approx((here / est.n,) * 2)

@@ -274,7 +274,8 @@ def test_a_public_column_is_conditioned_on_about_the_respondents_too() -> None:
     truth = dn.simulate.truth(schema, {"s": 0.3, "t": 0.5, "r": [0.5, 0.3, 0.2]})
     plan = dn.Plan(schema, {"r": dn.Public()}, epsilon=2.0, arms=[["s"], ["s", "t"]])
     est = dn.estimate(dn.simulate.counts(truth, plan, np.random.default_rng(2), n=2000), ["s", "r"])
-    assert est.subject == "respondents"
+    assert est.subject == "population"
+    est = est.about("respondents")
     found = {answer: est.cell(r=answer).value for answer in ("x", "y")}
     known = est.given({"r": found})
     assert known.cell(s=True).value == pytest.approx(est.cell(s=True).value)

@@ -20,7 +20,6 @@ from deniable.estimates.designs.groups import (
     proper_table_of,
 )
 from deniable.estimates.feasible import ProperTable, proper_table
-from deniable.inference.about_whom import Subject
 from deniable.inference.results import Homogeneity
 from deniable.survey.schema import Feature
 
@@ -35,11 +34,10 @@ VERY_UNLIKELY = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What an estimate is made of: features, respondents, whom it is about, and a proper table if that is asked for."""
+    """What an estimate is made of: features, respondents, and a proper table if that is asked for."""
 
     features: tuple[Feature, ...]
     group: AnyGroup
-    subject: Subject
     proper: ProperTable | None
     agreement: Homogeneity | None = None  # of several surveys
 
@@ -71,7 +69,7 @@ def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
     proper = proper_table_of(counts, group, names) if method == "feasible" else None
     if isinstance(group, ArmsGroup):
         _warn_of_arms(group.seen.homogeneity, names)
-    return Read(tuple(counts.plan.schema[name] for name in names), group, group.subjects[0], proper)
+    return Read(tuple(counts.plan.schema[name] for name in names), group, proper)
 
 
 def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
@@ -91,7 +89,7 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
             HomogeneityWarning,
             stacklevel=4,
         )
-    return Read(features_of(counts, names), group, Subject.POPULATION, proper, agreement)
+    return Read(features_of(counts, names), group, proper, agreement)
 
 
 def _linear(method: str) -> str:
