@@ -113,6 +113,8 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     weights = checked_weights(est.mean.shape, weights)
     count, of_cells = float((weights * est.mean).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
+    if np.ptp(of_cells) <= SLACK * np.abs(of_cells).max() and all(group.adds_up for group in est.groups):
+        weights = of_cells.flat[0] * np.eye(1, weights.size).reshape(weights.shape)  # everybody counts the same
     if (vectors := factors(weights)) is not None:
         return _product_sum(est, vectors, count, None, bounded=bounded)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
@@ -120,10 +122,9 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
     if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
         variance = 0.0
-    of_everybody = np.ptp(of_cells) <= SLACK * np.abs(of_cells).max()  # who they are does not matter
-    known = variance == 0 and (of_everybody or not any(group.zero_by_chance(subject) for group in groups))
+    known = variance == 0 and not any(group.zero_by_chance(subject) for group in groups)
     trusted = nearly_normal(groups, all_answers(est.features), subject)[of_cells != 0]
-    enough = bool(known or (variance > 0 and trusted.all()))
+    enough = known or (variance > 0 and bool(trusted.all()))
     found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
     sampling = sum(group.sampling_variance(weights) for group in groups)
     return Answer(count, est.n, found, enough, None, bounded, sampling, subject)
