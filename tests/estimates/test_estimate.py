@@ -58,7 +58,9 @@ def at_truth(plan: dn.Plan, people: list[tuple[int, ...]], method: str) -> dn.Es
     from deniable.inference.about_whom import Subject
 
     axes = tuple(some_axes(plan, method))
-    return Estimate(plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method, Subject.RESPONDENTS)
+    return Estimate(
+        plan.schema.features, (Group(len(people), axes, truth_tensor(plan, people)),), method, Subject.RESPONDENTS
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -205,7 +207,9 @@ def test_disjoint_groups_add_whatever_their_plans() -> None:
     np.testing.assert_allclose(both.covariance(), one.covariance() + two.covariance())
     np.testing.assert_allclose(sum([one, two]).variance, one.variance + two.variance)
     cell = {"a": "v1", "b": False}
-    assert both.cell(cell).variance == pytest.approx(one.cell(cell).variance + two.cell(cell).variance)
+    assert both.cell(cell).count_variance == pytest.approx(
+        one.cell(cell).count_variance + two.cell(cell).count_variance
+    )
 
 
 def test_statistics_with_a_control() -> None:
@@ -375,7 +379,7 @@ def test_a_variance_estimated_below_zero_is_taken_as_that_of_a_few_steps() -> No
     a, b = np.argwhere(est.variance[1:, 1:] < 0)[0]
     cell = est.cell(a=values(5)[a], b=values(5)[b])
     assert cell.enough
-    assert cell.variance == pytest.approx(float(cell.found.squared_step) / 4)
+    assert cell.count_variance == pytest.approx(float(cell.found.squared_step) / 4)
     low, high = cell.confidence_interval()
     assert high - low > 2 * np.sqrt(cell.found.squared_step) / 30  # two steps at least
     known = est.given(zeros=[{"a": values(5)[a], "b": values(5)[b]}])  # at a proper table no variance is negative

@@ -239,8 +239,10 @@ def _asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str,
     sampling = matrix(pieces, lambda w, v: total([group.sampling_covariance(w, v) for group in groups])) / n**2
     wide, ours = (float(question.variance(found.shares, of)) for of in (sampling, found.covariance))
     size = effective_n(n, wide, ours, est.subject)
-    can_be, cut = (question.least, question.most), est.fitted is not None
-    return JointAnswer(question.name, value, found.distribution, bool(found.enough), est.subject, size, *can_be, cut)
+    return JointAnswer(
+        question.name, value, found.distribution, bool(found.enough), est.subject, size, question.least, question.most,
+        bounded=est.fitted is not None, n=n, null=question.null,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ Each function takes the estimate first, through the interface `AnyEstimate`.
 """
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import nan, prod
 from typing import overload
 
 import numpy as np
@@ -99,7 +99,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     Returns
     -------
     Answer
-        The weighted sum over N. If the weights are a product over features, as a cell's are, its interval is judged as
+        The weighted sum over N, with a `pvalue` against 0 if it is a contrast: some cells count below zero. If the weights are a product over features, as a cell's are, its interval is judged as
         a cell's is. Else it is the normal one, trusted if those of all cells that it uses are, and of
         the linear estimate behind a table of maximum likelihood.
 
@@ -113,10 +113,11 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     weights = checked_weights(est.mean.shape, weights)
     count, of_cells = float((weights * est.mean).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
+    null = 0.0 if of_cells.min() < 0 < of_cells.max() else nan  # of contrasts
     if np.ptp(of_cells) <= SLACK * np.abs(of_cells).max() and all(group.adds_up for group in est.groups):
         weights = of_cells.flat[0] * np.eye(1, weights.size).reshape(weights.shape)  # everybody counts the same
     if (vectors := factors(weights)) is not None:
-        return _product_sum(est, vectors, count, None, bounded=bounded)
+        return _product_sum(est, vectors, count, None, bounded=bounded, null=null)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
     variance = float(line @ dense_covariance(groups, subject, est.mean.size) @ line)
     noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
@@ -127,7 +128,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     enough = known or (variance > 0 and bool(trusted.all()))
     found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
     sampling = sum(group.sampling_variance(weights) for group in groups)
-    return Answer(count, est.n, found, enough, None, bounded, sampling, subject)
+    return Answer(count, est.n, found, enough, None, bounded, sampling, subject, null)
 
 
 def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
@@ -176,7 +177,13 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
 
 
 def _product_sum(
-    est: AnyEstimate, vectors: Sequence[Array], count: float, exact: OneColumn | None, *, bounded: bool
+    est: AnyEstimate,
+    vectors: Sequence[Array],
+    count: float,
+    exact: OneColumn | None,
+    *,
+    bounded: bool,
+    null: float = nan,
 ) -> Answer:
     """A weighted sum whose weights are a product over features, judged as a cell is."""
     every, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
@@ -184,7 +191,7 @@ def _product_sum(
     count = float(known_zeros(np.asarray(count), found.variance, est.n))
     enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
-    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject)
+    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null)
 
 
 def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:

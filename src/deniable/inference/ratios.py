@@ -20,7 +20,7 @@ the last axis, so that many tables are asked at once.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from math import inf, log
+from math import inf, log, nan
 from typing import Any
 
 import numpy as np
@@ -248,6 +248,7 @@ class Question:
     errors: Callable[[Array], tuple[tuple[int | tuple[int, int], Array, Array], ...]]
     least: float
     most: float
+    null: float = 0.0  # what a test of it is against
 
     def distribution(self, shares: Array, covariance: Array) -> RatioDistribution:
         """The confidence distribution of the ratio, given estimated shares and their covariance."""
@@ -380,9 +381,9 @@ def _error_of_covariance(x: Array) -> Any:
 
 
 # Shares: (both, given); (a, b, c, d); (both, one, the other, neither); (a, not a, b, not b, both).
-CONDITIONAL = Question("conditional share", _first, _second, ((1,),), _error_of_share, 0, 1)
+CONDITIONAL = Question("conditional share", _first, _second, ((1,),), _error_of_share, 0, 1, nan)
 DIFFERENCE = Question("difference", _difference, _one, ((1,), (3,)), _error_of_difference, -1, 1)
-RATIO = Question("ratio", _first_share, _second_share, ((1,), (3,)), _error_of_ratio, 0, inf)
+RATIO = Question("ratio", _first_share, _second_share, ((1,), (3,)), _error_of_ratio, 0, inf, 1)
 MARGINS = (0, 1), (2, 3), (0, 2), (1, 3)
-ODDS_RATIO = Question("odds ratio", _outer_product, _inner_product, MARGINS, _error_of_odds, 0, inf)
+ODDS_RATIO = Question("odds ratio", _outer_product, _inner_product, MARGINS, _error_of_odds, 0, inf, 1)
 CORRELATION = Question("correlation", _covariance, _deviations, ((0,), (1,), (2,), (3,)), _error_of_covariance, -1, 1)

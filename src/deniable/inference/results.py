@@ -7,14 +7,15 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.intervals import checked_level, limits, ratio_says_little, share_says_little
+from deniable.inference.intervals import limits, ratio_says_little, share_says_little
 from deniable.inference.ratios import RatioDistribution
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+from deniable.inference.single_result import LEAST_P, SingleResult
+from deniable.text.fixed_phrases import NOT_ENOUGH
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
-    """A number of respondents, as a proportion, with its standard error and interval; `count` is the number itself.
+class Answer(SingleResult):
+    """A proportion with its standard error and confidence interval; `count` is the number of respondents it stands for.
 
     `enough` says whether there are enough reports for the interval to be trusted, by the rule in `trust`.
     """
@@ -26,12 +27,15 @@ class Answer:
     exact: OneColumn | None = None  # the exact distribution, where there is one
     bounded: bool = False  # whether the interval is cut to what a proportion can be, the value itself included
     sampling_variance: float = nan  # the variance of the count about the population, if nothing were randomized
-    subject: Subject = Subject.RESPONDENTS
+    subject: Subject = Subject.POPULATION
+    null: float = nan  # what `pvalue` tests against: 0 for contrasts
+
+    internal = SingleResult.internal | {"found", "exact", "bounded", "sampling_variance"}
 
     @property
     def effective_n(self) -> float:
         """The effective sample size: how many answers without any randomizing would be as precise."""
-        return effective_n(self.n, self.sampling_variance, self.variance, self.subject)
+        return effective_n(self.n, self.sampling_variance, self.count_variance, self.subject)
 
     @property
     def value(self) -> float:
@@ -39,55 +43,39 @@ class Answer:
         return self.count / self.n
 
     @property
-    def variance(self) -> float:
+    def count_variance(self) -> float:
         """The estimated variance of the count: negative, now and then, where there are not enough reports."""
         return float(self.found.variance)
 
     @property
+    def variance(self) -> float:
+        """The estimated variance of the proportion: the square of `stderr`, or negative where there is none."""
+        return self.count_variance / self.n**2
+
+    @property
     def stderr(self) -> float:
         """The standard error of the proportion; nan where the estimated variance is negative."""
-        return sqrt(self.variance) / self.n if self.variance >= 0 else float("nan")
+        return sqrt(self.count_variance) / self.n if self.count_variance >= 0 else nan
 
     @property
     def says_little(self) -> bool:
         """Whether the 95 % interval is so long that it tells little: its half-width is above the share itself."""
         return self.enough and share_says_little(self.value, *self.confidence_interval())
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of the true proportion.
-
-        Parameters
-        ----------
-        level
-            The confidence level, between 0 and 1.
-
-        Returns
-        -------
-        tuple
-            The lower and the upper end; both are nan if there are not enough reports.
-
-        Examples
-        --------
-        >>> low, high = est.cell(smoker=True).confidence_interval(0.9)
-        >>> print(f"{low:.3f} to {high:.3f}")
-        0.298 to 0.308
-        """
-        level = checked_level(level)
+    def limits(self, level: float) -> tuple[float, float]:
+        """The ends of the confidence interval, by the exact distribution where there is one."""
         ends, n = (self.exact.limits(level), self.exact.n) if self.exact else (limits(self.found, level), self.n)
-        low, high = (float(end) / n if self.enough else nan for end in ends)
-        if self.bounded and self.enough:  # no shorter than to hold the value itself
+        low, high = (float(end) / n for end in ends)
+        if self.bounded:  # no shorter than to hold the value itself
             low, high = min(max(low, 0.0), self.value), max(min(high, 1.0), self.value)
         return low, high
 
-    def __str__(self) -> str:
-        if not self.enough:
-            return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
-        low, high = self.confidence_interval()
-        little = f", {SAYS_LITTLE}" if self.says_little else ""
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}{little})"
+    def remarks(self) -> tuple[str, ...]:
+        """What is printed after the interval: nothing."""
+        return ()
 
     def __repr__(self) -> str:
-        return f"<Answer {self}>"
+        return f"<Answer {self}, {self.n:,} reports>"
 
 
 def effective_n(n: int, sampling_variance: float, variance: float, subject: Subject) -> float:
@@ -116,7 +104,7 @@ def merged_in_words(merged: tuple[Merged, ...]) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class JointAnswer:
+class JointAnswer(SingleResult):
     """A result that is not linear in the table: its value, standard error, interval and confidence distribution.
 
     `subject` is whom it is about, and `effective_n` the effective sample size: it is as precise as so many answers
@@ -133,11 +121,31 @@ class JointAnswer:
     most: float = inf
     bounded: bool = False  # whether the interval is cut to what it can be, the value itself included
     merged: tuple[Merged, ...] = ()
+    n: int = 0
+    null: float = 0.0  # what `pvalue` tests against: 1 for ratios
+
+    internal = SingleResult.internal | {"least", "most", "bounded"}
 
     @property
     def stderr(self) -> float:
         """The standard error, by the delta method; nan where there is none."""
         return float(self.distribution.stderr)
+
+    @property
+    def variance(self) -> float:
+        """The variance, which is the square of `stderr`."""
+        return self.stderr**2
+
+    @property
+    def pvalue(self) -> float:
+        """The two-sided p-value of the true value's being `null`: of no association, that of Wald's test.
+
+        It is below 0.05 exactly if the 95 % interval leaves `null` out: 0 for differences, correlations and measures of
+        association, 1 for ratios. It is nan without enough reports, and otherwise at least 1e-12.
+        """
+        if isinstance(self.distribution, AssociationDistribution):
+            return max(float(self.distribution.p_value), LEAST_P) if self.enough else nan
+        return super().pvalue
 
     @property
     def says_little(self) -> bool:
@@ -149,43 +157,19 @@ class JointAnswer:
         """What the interval rests on: "Fieller", "Newcombe", the "delta method", or a "noncentral chi-square"."""
         return self.distribution.how
 
-    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The confidence interval of the true value.
-
-        Parameters
-        ----------
-        level
-            The confidence level, between 0 and 1.
-
-        Returns
-        -------
-        tuple
-            The lower and the upper end; both are nan if there are not enough reports.
-
-        Examples
-        --------
-        >>> low, high = est.odds_ratio("smoker", ("age", "65+")).confidence_interval()
-        >>> print(f"{low:.2f} to {high:.2f}")
-        0.59 to 0.80
-        """
-        level = checked_level(level)
-        if not self.enough:
-            return nan, nan
+    def limits(self, level: float) -> tuple[float, float]:
+        """The ends of the confidence interval."""
         low, high = map(float, self.distribution.limits(level, self.least, self.most))
         if self.bounded:
             low, high = max(low, self.least), min(high, self.most)
         return min(low, self.value), max(high, self.value)
 
-    def __str__(self) -> str:
-        low, high = self.confidence_interval()
-        if isnan(low) or isnan(high):
-            return f"{self.value:.4f} ({NOT_ENOUGH} for this question)"
-        more = f", {SAYS_LITTLE}" if self.says_little else ""
-        more += f"; merged {merged_in_words(self.merged)}" if self.merged else ""
-        return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how}{more})"
+    def remarks(self) -> tuple[str, ...]:
+        """What is printed after the interval: which answers were merged, if any were."""
+        return (f"merged {merged_in_words(self.merged)}",) if self.merged else ()
 
     def __repr__(self) -> str:
-        return f"<{self.name} {self}, about the {self.subject}>"
+        return f"<{self.name} {self}, {self.n:,} reports>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,6 +196,11 @@ class ChiSquareTest:
 
     subject = Subject.POPULATION
     name = "chi-square test"
+
+    @property
+    def pvalue(self) -> float:
+        """The p-value, by the name that scipy has for it."""
+        return self.p_value
 
     @property
     def enough(self) -> bool:

@@ -61,12 +61,13 @@ def _measured(est: AnyEstimate, groups: Sequence[Respondents], *, mutual: bool) 
     if noiseless and not without_rounding(table.covariance, SLACK / n).any():
         value = float(found.distribution.known)
         point = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
-        return JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most, merged=merged)
+        return JointAnswer(name, value, point, isfinite(value), subject, nan, 0.0, most, merged=merged, n=n)
     line = along(found.gradient.reshape(table.shares.shape), [matrix.T for matrix in rows])
     sampling = sum(group.sampling_variance(line) for group in groups) / n**2
     size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
     value = min(float(found.distribution.value), most)
-    return JointAnswer(name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged=merged)
+    enough = bool(found.enough)
+    return JointAnswer(name, value, found.distribution, enough, subject, size, 0.0, most, merged=merged, n=n)
 
 
 def _merged(
