@@ -31,6 +31,8 @@ MOST_PATTERNS = 1 << 20
 # The probabilities of more patterns than this are multiplied by ROUNDED, lest rounding let their sum exceed one.
 MANY_PATTERNS = 1 << 14
 ROUNDED = 1 - 1e-12
+# Shares of a table may sum to one this nearly, as those that were written down with a few digits do.
+SUM_OF_SHARES = 1e-6
 
 Array = npt.NDArray[np.float64]
 Counted = npt.NDArray[np.int64]
@@ -49,7 +51,7 @@ class Truth:
     schema: Schema
     shares: Array
 
-    def people(self, n: int, rng: np.random.Generator) -> Counted:
+    def people(self, n: int, rng: np.random.Generator | int) -> Counted:
         """Draw how many of n respondents give each combination of answers, a multinomial.
 
         Parameters
@@ -57,7 +59,7 @@ class Truth:
         n
             How many respondents to draw.
         rng
-            A numpy Generator.
+            A numpy Generator, or a seed.
 
         Returns
         -------
@@ -70,7 +72,7 @@ class Truth:
         >>> int(of.people(9, np.random.default_rng(1)).sum())
         9
         """
-        checked_generator(rng, AnswerError)
+        rng = checked_generator(rng, AnswerError)
         drawn = rng.multinomial(_checked_size(n), self.shares.reshape(-1))
         return drawn.reshape(self.shares.shape).astype(np.int64)
 
@@ -85,7 +87,7 @@ def truth(schema: Schema, of: Any) -> Truth:
     of
         `{"smoker": 0.3, "age": [0.5, 0.3, 0.2]}` are independent columns: the share of True, or of each answer.
         `[(0.6, {...}), (0.4, {...})]` are latent classes of people, with independent columns in each. An array with an
-        axis for each feature (a flag's is False, True) is taken as shares, or as numbers of respondents.
+        axis for each feature (a flag's is False, True) is of shares that sum to 1, or of whole numbers of respondents.
 
     Returns
     -------
@@ -130,10 +132,13 @@ def _table(schema: Schema, of: Any) -> Array:
         raise AnswerError(f"a table of these features has the shape {shape}; found {table.shape}")
     if not np.isfinite(table).all() or not table.sum() > 0:
         raise AnswerError("a table of a truth must hold some respondents, in finite numbers; found none")
+    if abs(table.sum() - 1) > SUM_OF_SHARES and (table != np.floor(table)).any():
+        told = "a table of a truth holds shares that sum to 1, or whole numbers of respondents"
+        raise AnswerError(f"{told}; found the sum {table.sum():.6g}: take table / table.sum()")
     return _proper(table.reshape(-1) / table.sum(), "a table's shares").reshape(shape)
 
 
-def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
+def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator | int) -> Reports:
     """Draw respondents from a truth, and randomize each answer by itself.
 
     Parameters
@@ -145,7 +150,7 @@ def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
     n
         How many respondents to draw.
     rng
-        A numpy Generator.
+        A numpy Generator, or a seed.
 
     Returns
     -------
@@ -159,7 +164,7 @@ def reports(of: Truth, plan: Plan, n: int, rng: np.random.Generator) -> Reports:
     100
     """
     _check_plan(of, plan)
-    checked_generator(rng, AnswerError)
+    rng = checked_generator(rng, AnswerError)
     kinds = _kinds(of.people(n, rng))
     rng.shuffle(kinds)
     return _randomized(kinds, of.shares.shape, plan, rng)
@@ -181,7 +186,7 @@ def _randomized(kinds: Counted, shape: tuple[int, ...], plan: Plan, rng: np.rand
     return randomize_codes([np.asarray(code) for code in codes], plan, seeded(rng))
 
 
-def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int | None = None) -> Counts:
+def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator | int, *, n: int | None = None) -> Counts:
     """Draw the counts of all features without drawing any report: they have the distribution of `count(reports(...))`.
 
     Parameters
@@ -191,7 +196,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
     plan
         The plan that answers are randomized by. Local hashing is refused: its bits depend on each other.
     rng
-        A numpy Generator.
+        A numpy Generator, or a seed.
     n
         How many respondents to draw from a truth.
 
@@ -206,7 +211,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator, *, n: int 
     >>> dn.simulate.counts(of, plan, np.random.default_rng(1), n=10**9).n
     1000000000
     """
-    checked_generator(rng, AnswerError)
+    rng = checked_generator(rng, AnswerError)
     if not isinstance(plan, Plan):
         raise AnswerError(f"a survey is simulated by a Plan; found {plan!r:.100}")
     if hashed := [block.name for block in plan.blocks if not block.protocol.exact_patterns]:

@@ -263,7 +263,7 @@ def test_synthetic_records_come_from_the_table() -> None:
         with pytest.raises(dn.EstimateError, match="sample takes how many records to draw, a whole number; found"):
             est.sample(bad, np.random.default_rng(1))
     with pytest.raises(dn.EstimateError, match="rng must be a numpy Generator"):
-        est.sample(5, 1)
+        est.sample(5, "1")
     few = dn.estimate(dn.Counts(plan, {"b": [100, 10]}), ["b"])
     with pytest.raises(
         dn.EstimateError, match='only a proper table can be drawn from; this one is consistent: use "feasible"'

@@ -109,7 +109,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(dn.EstimateError, match="draws must be a whole number, at least 100; found"):
             est.posterior(draws=draws)
     with pytest.raises(dn.EstimateError, match="rng must be a numpy Generator"):
-        est.posterior(rng=1)
+        est.posterior(rng="1")
     with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1"):
         est.posterior(draws=100, rng=np.random.default_rng(1)).table(level=95)
     with pytest.raises(dn.EstimateError, match="draws are of tables of up to 300 cells; this one has 301"):

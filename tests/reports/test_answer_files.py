@@ -182,7 +182,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "over a link to it": ("answers", {"output": "link.csv"}, "link.csv: is read from, and would be written over"),
     "to no folder": ("answers", {"output": "none/r.parquet"}, "cannot be written: there is no folder"),
     "to a folder": ("answers", {"output": "empty"}, "it is a folder"),
-    "no generator": ("answers", {"rng": 1}, "rng must be a numpy Generator"),
+    "no generator": ("answers", {"rng": "1"}, "rng must be a numpy Generator"),
 }
 
 

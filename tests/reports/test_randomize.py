@@ -76,8 +76,10 @@ def test_a_seed_repeats_and_no_seed_does_not() -> None:
     assert dn.randomize(records, plan, rng=np.random.default_rng(1)) == once
     assert dn.randomize(records, plan, rng=np.random.default_rng(2)) != once
     assert dn.randomize(records, plan) != dn.randomize(records, plan)
-    with pytest.raises(dn.DeniableError, match="rng must be a numpy Generator .*; found 1"):
-        dn.randomize(records, plan, rng=1)
+    assert dn.randomize(records, plan, rng=1) == dn.randomize(records, plan, rng=np.int64(1)) == once
+    for wrong in ("1", 1.0, -1, True):
+        with pytest.raises(dn.DeniableError, match=f"rng must be a numpy Generator .*; found {wrong!r}"):
+            dn.randomize(records, plan, rng=wrong)
 
 
 def test_blocks_join_without_a_seam() -> None:

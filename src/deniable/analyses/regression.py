@@ -19,7 +19,7 @@ that looks at the estimate need say whether there are enough reports: it would s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,11 +38,19 @@ from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR, Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.tables import aligned
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
 PSEUDO = 2.0
 # Where no table holds all features, skewness is not known: so many respondents must have each answer and each outcome.
 RAREST = 50
+
+
+class Intervals(NamedTuple):
+    """The ends of the confidence intervals of several coefficients."""
+
+    low: Array
+    high: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +81,49 @@ class Regression:
         variances = np.diagonal(self.covariance)
         return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
+    @property
+    def variance(self) -> Array:
+        """Variances of the coefficients, the squares of `stderr`."""
+        return np.asarray(np.diagonal(self.covariance))
+
+    @property
+    def pvalue(self) -> Array:
+        """The two-sided p-value of each coefficient's being zero, from the same distribution as its interval."""
+        return self.shape.p_values(self.coefficients, self._spread)
+
+    @property
+    def _spread(self) -> Array:
+        """Standard errors as intervals have them; nan where there are not enough reports."""
+        return np.asarray(self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan))
+
+    def confidence_interval(self, level: float = 0.95, *, confidence_level: float | None = None) -> Intervals:
+        """The confidence intervals of all coefficients.
+
+        Parameters
+        ----------
+        level
+            The confidence level, between 0 and 1.
+        confidence_level
+            The same, by the name that scipy has for it.
+
+        Returns
+        -------
+        Intervals
+            The ends, `low` and `high`, an array each; nan if there are not enough reports.
+
+        Examples
+        --------
+        >>> low, high = dn.regress(counts, "smoker", ["age"]).confidence_interval()
+        >>> len(low)
+        4
+        """
+        from scipy.special import stdtrit
+
+        level = checked_level(level if confidence_level is None else confidence_level)
+        t = stdtrit(self.shape.degrees, 0.5 + level / 2)
+        b, spread = self.coefficients, self._spread
+        return Intervals(b - spread * self.shape.quantile(t), b - spread * self.shape.quantile(-t))
+
     def table(self, *, level: float = 0.95) -> "pa.Table":
         """The coefficients with their confidence intervals and tests, as tidy rows.
 
@@ -92,20 +143,34 @@ class Regression:
         >>> dn.regress(counts, "smoker", on=["age"]).table().column_names
         ['term', 'coefficient', 'stderr', 'low', 'high', 'p_value']
         """
-        from scipy.special import stdtrit
+        low, high = self.confidence_interval(level)
+        columns = {"coefficient": self.coefficients, "stderr": self.stderr, "low": low, "high": high}
+        return pa.table({"term": list(self.terms), **columns, "p_value": self.pvalue})
 
-        t = stdtrit(self.shape.degrees, 0.5 + checked_level(level) / 2)
-        away = self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan)
-        return pa.table(
-            {
-                "term": list(self.terms),
-                "coefficient": self.coefficients,
-                "stderr": self.stderr,
-                "low": self.coefficients - away * self.shape.quantile(t),
-                "high": self.coefficients - away * self.shape.quantile(-t),
-                "p_value": self.shape.p_values(self.coefficients, away),
-            }
-        )
+    def summary(self, level: float = 0.95) -> str:
+        """The coefficients with their intervals and p-values, as lines of text.
+
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+
+        Examples
+        --------
+        >>> print(dn.regress(counts, "smoker", ["age"]).summary().splitlines()[0])
+        Linear regression of smoker, about the population; 95% intervals; 20,000 reports.
+        """
+        told = f"Linear regression of {self.outcome}, about the {self.subject}"
+        head = f"{told}; {100 * checked_level(level):g}% intervals; {self.n:,} reports."
+        if not self.enough:
+            return f"{head}\n{self.why}."
+        names = ("term", "coefficient", "SE", "low", "high", "p-value")
+        rows = [
+            [row["term"], *(f"{row[name]:.4f}" for name in ("coefficient", "stderr", "low", "high")),
+             f"{row['p_value']:.2g}"]
+            for row in self.table(level=level).to_pylist()
+        ]  # fmt: skip
+        return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False)])
 
     def __repr__(self) -> str:
         told = f"Regression of {self.outcome} about the {self.subject}"
@@ -151,7 +216,7 @@ class Shape:
         return np.where(np.isnan(far), np.nan, 2 * stdtr(self.degrees, -low))
 
 
-def regress(counts: Counts, outcome: Indicator, *, on: Sequence[str], about: str = "population") -> Regression:
+def regress(counts: Counts, outcome: Indicator, on: Sequence[str], *, about: str = "population") -> Regression:
     """Linear regression (a linear probability model) of an outcome on other features, all at once.
 
     Parameters

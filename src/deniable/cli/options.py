@@ -29,11 +29,18 @@ def add_level(command: argparse.ArgumentParser) -> None:
     command.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
 
 
-def add_population(command: argparse.ArgumentParser) -> None:
-    """The option that asks about the population instead of the respondents."""
-    command.add_argument(
-        "--population", action="store_true", help="results about the population, not about these respondents alone"
+def add_respondents(command: argparse.ArgumentParser) -> None:
+    """The option that asks about the respondents instead of the population; `--population` is that of version 0.1.0."""
+    about = command.add_mutually_exclusive_group()
+    about.add_argument(
+        "--respondents",
+        dest="about",
+        action="store_const",
+        const="respondents",
+        help="results about these respondents alone, not about the population that they were drawn from",
     )
+    about.add_argument("--population", dest="about", action="store_const", const="population", help="the default")
+    command.set_defaults(about="population")
 
 
 def add_form(command: argparse.ArgumentParser) -> None:

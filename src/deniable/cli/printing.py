@@ -13,17 +13,26 @@ from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 Row = dict[str, Any]
 
 
-def show(table: Any, arguments: argparse.Namespace) -> None:
-    """Print an Arrow table of results in the form that the options of `options.add_form` ask for."""
+def show(table: Any, arguments: argparse.Namespace, *, about: str, reports: int, simultaneous: bool = False) -> None:
+    """Print an Arrow table of results in the form that the options of `options.add_form` ask for.
+
+    Text says in its first line whom it is about, at which level and from how many reports; CSV and JSON in the columns
+    `about`, `level` and `reports`, with an underscore after those that a feature is called.
+    """
     rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]  # no nan
+    if not arguments.json and not arguments.csv:
+        intervals = f"{'simultaneous ' * simultaneous}{100 * arguments.level:g}% intervals"
+        print(f"About the {about}; {intervals}; {reports:,} report{'s' * (reports != 1)}.")
+        print(_text(rows, sys.stdout))
+        return
+    told = {"about": str(about), "level": arguments.level, "reports": reports}
+    rows = [row | {name + "_" * (name in row): value for name, value in told.items()} for row in rows]
     if arguments.json:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
-    elif arguments.csv:
+    else:
         writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    else:
-        print(_text(rows, sys.stdout))
 
 
 def say_wrote(path: str | Path, reports: int) -> None:

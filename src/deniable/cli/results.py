@@ -7,7 +7,7 @@ from itertools import combinations, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, add_counts, add_form, add_level, add_population
+from deniable.cli.options import add_command, add_counts, add_form, add_level, add_respondents
 from deniable.cli.printing import show
 from deniable.errors import DeniableError
 
@@ -32,7 +32,7 @@ def add_table(commands: "Commands") -> None:
         default="consistent",
         help="the estimator (default consistent); feasible gives a proper table with nothing negative",
     )
-    add_population(command)
+    add_respondents(command)
     add_level(command)
     command.add_argument("--simultaneous", action="store_true", help="intervals that hold for the whole table at once")
     add_form(command)
@@ -42,8 +42,9 @@ def add_table(commands: "Commands") -> None:
 def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
-    est = _estimate(files, names, population=arguments.population, method=arguments.method)
-    show(est.table(level=arguments.level, simultaneous=arguments.simultaneous), arguments)
+    est = _estimate(files, names, about=arguments.about, method=arguments.method)
+    table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
+    show(table, arguments, about=est.subject, reports=est.asked, simultaneous=arguments.simultaneous)
     _say_of_whom(est, len(files))
 
 
@@ -68,7 +69,7 @@ def add_conditional(commands: "Commands") -> None:
         metavar="FEATURE",
         help="the feature that is given; may be given more than once",
     )
-    add_population(command)
+    add_respondents(command)
     add_level(command)
     add_form(command)
     command.set_defaults(run=_conditional)
@@ -76,18 +77,14 @@ def add_conditional(commands: "Commands") -> None:
 
 def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
-    est = _estimate(arguments.counts, names, population=arguments.population)
-    show(est.conditional(arguments.what, given=arguments.given, level=arguments.level), arguments)
+    est = _estimate(arguments.counts, names, about=arguments.about)
+    table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
+    show(table, arguments, about=est.subject, reports=est.asked)
     _say_of_whom(est, len(arguments.counts))
 
 
-def _estimate(
-    files: Sequence[str], names: Sequence[str], *, population: bool, method: str = "consistent"
-) -> "Estimate":
-    """The estimate of some features from a file of counts, about the respondents or about the population.
-
-    Several files are waves of other people, in one estimate about the population.
-    """
+def _estimate(files: Sequence[str], names: Sequence[str], *, about: str, method: str = "consistent") -> "Estimate":
+    """The estimate of some features from a file of counts; several files are waves of other people, in one estimate."""
     from deniable.counts.counts import Counts
     from deniable.estimates.estimate import estimate
 
@@ -95,9 +92,7 @@ def _estimate(
         if Path(first).exists() and Path(second).exists() and Path(first).samefile(second):
             raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
     counts = [Counts.load(file) for file in files]
-    if len(counts) > 1:
-        return estimate(counts, names, method=method)
-    return estimate(counts[0], names, method=method).about("population" if population else "respondents")
+    return estimate(counts if len(counts) > 1 else counts[0], names, method=method, about=about)
 
 
 def _say_of_whom(est: "Estimate", waves: int) -> None:
@@ -136,11 +131,12 @@ def _associations(arguments: argparse.Namespace) -> None:
 
     if arguments.top < 0:
         raise DeniableError(f"--top takes the number of pairs to print, or 0 for all; found {arguments.top}")
-    table = associations(Counts.load(arguments.counts), level=arguments.level)
+    counts = Counts.load(arguments.counts)
+    table = associations(counts, level=arguments.level)
     shown = table.slice(0, arguments.top or None)
     if not arguments.json and not arguments.csv:
         shown = shown.drop_columns(["low", "high"]).rename_columns({"listed_low": "low", "listed_high": "high"})
         print(LIST, file=sys.stderr)
-    show(shown, arguments)
+    show(shown, arguments, about="population", reports=counts.n)
     if 0 < arguments.top < table.num_rows:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)

@@ -20,6 +20,8 @@ from deniable.survey.schema import Choice, Feature
 
 Features = tuple[Feature, ...]
 Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer as (name, answer)
+# YES and NO are the words for a flag's two answers, beside True and False themselves.
+YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 Indicated = tuple[str, Array, Array]  # a feature, and the weights on its axis of "is" and of "is not"
 
 
@@ -51,11 +53,25 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     vectors = {}
     for feature in features:
         if feature.name in answers:
-            options, answer = list(feature.answers), answers[feature.name]
-            if not isinstance(answer, str | bool | np.bool_) or answer not in options:
-                raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
-            vectors[feature.name] = answer_row(len(feature.columns), options.index(answer))
+            place = place_of_answer(feature, answers[feature.name])
+            vectors[feature.name] = answer_row(len(feature.columns), place)
     return product_weights(features, vectors)
+
+
+def place_of_answer(feature: Feature, answer: Any) -> int:
+    """The place of an answer among those of a feature: as the schema has it, or in other words that mean only it.
+
+    A flag's answers are also 1 and 0, and YES and NO in any case; whole numbers are the choices that are spelt so.
+    """
+    options = list(feature.answers)
+    if isinstance(answer, str | bool | np.bool_) and answer in options:
+        return options.index(answer)
+    word = str(answer).strip().lower() if isinstance(answer, str | int | np.integer | np.bool_) else None
+    if word in (*YES, *NO) and True in options:
+        return options.index(word in YES)
+    if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and word in options:
+        return options.index(word)
+    raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
 
 
 def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:

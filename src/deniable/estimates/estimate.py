@@ -7,6 +7,7 @@ kept as they are. Estimates of disjoint groups of respondents add, whatever thei
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 from deniable.counts.counts import Counts
@@ -23,8 +24,15 @@ from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject, checked_subject
+from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Homogeneity
+from deniable.survey.describe import answer_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.tables import aligned
+
+# INTERNAL are the names of an estimate that completion does not offer.
+INTERNAL = frozenset({"agreement", "covariance_of", "fitted", "groups", "proper"})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +40,8 @@ class Estimate:
     """The estimated truth of some features: tensors like `Counts.array`'s, in respondents, with their covariance.
 
     It is about the population that the respondents were drawn from (sampling and randomizing), or with
-    `about("respondents")` about these alone (randomizing). Only of proper tables mean and intervals are of two estimators.
+    `about("respondents")` about these alone (the noise of randomizing). Only of proper tables mean and intervals are of
+    two estimators.
 
     Examples
     --------
@@ -128,6 +137,36 @@ class Estimate:
     # Draws from proper tables.
     posterior = posterior_draws.posterior
     sample = posterior_draws.sample
+
+    def summary(self, level: float = 0.95) -> str:
+        """The shares of each feature's answers with their intervals, as lines of text.
+
+        Parameters
+        ----------
+        level
+            The confidence level of the intervals.
+
+        Examples
+        --------
+        >>> print(est.project("smoker").summary())
+        Estimate (consistent) of smoker, about the population; 95% intervals; 20,000 reports.
+        smoker   share      SE     low    high
+        ------  ------  ------  ------  ------
+        no      0.6968  0.0045  0.6880  0.7056
+        yes     0.3032  0.0045  0.2944  0.3120
+        """
+        reports = f"{self.asked:,} report{'s' * (self.asked != 1)}"
+        what = f"Estimate ({self.method}) of {' x '.join(self.names)}, about the {self.subject}"
+        lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
+        for feature in self.features:
+            rows = [
+                [answer_in_words(feature, row[feature.name]), *map("{:.4f}".format, (row["proportion"], row["stderr"]))]
+                + ([NOT_ENOUGH, None] if isnan(row["low"]) else [f"{row['low']:.4f}", f"{row['high']:.4f}"])
+                for row in self.project(feature.name).table(level=level).to_pylist()
+            ]
+            head = (feature.name, "share", "SE", "low", "high")
+            lines += ["", *aligned(head, rows, numbers=range(1, 5), rule=True, colour=False)]
+        return "\n".join(lines if len(self.features) > 1 else lines[:1] + lines[2:])
 
     def project(self, *names: str) -> "Estimate":
         """The estimate of fewer features (a margin), in this order.
@@ -253,6 +292,9 @@ class Estimate:
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was cached
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNAL]
 
     def __repr__(self) -> str:
         reports = "1 report" if self.n == 1 else f"{self.n:,} reports"

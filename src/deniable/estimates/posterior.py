@@ -99,7 +99,7 @@ class Posterior:
         return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
 
 
-def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generator | None = None) -> Posterior:
+def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generator | int | None = None) -> Posterior:
     """Posterior draws of proper tables about the population: a normal likelihood and a flat prior over tables.
 
     Parameters
@@ -107,7 +107,7 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
     draws
         How many tables to draw, at least 100.
     rng
-        A numpy Generator, for draws that can be repeated.
+        A numpy Generator or a seed, for draws that can be repeated.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
     return Posterior(names_of(est.features), answers, shares, convergence)
 
 
-def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
+def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = None) -> "pa.Table":
     """Synthetic records, drawn from a proper table.
 
     Parameters
@@ -145,7 +145,7 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) 
     n
         How many records to draw.
     rng
-        A numpy Generator, for draws that can be repeated.
+        A numpy Generator or a seed, for draws that can be repeated.
 
     Returns
     -------

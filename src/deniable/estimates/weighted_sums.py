@@ -99,9 +99,10 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     Returns
     -------
     Answer
-        The weighted sum over N, with a `pvalue` against 0 if it is a contrast: some cells count below zero. If the weights are a product over features, as a cell's are, its interval is judged as
-        a cell's is. Else it is the normal one, trusted if those of all cells that it uses are, and of
-        the linear estimate behind a table of maximum likelihood.
+        The weighted sum over N, with a `pvalue` against 0 if it is a contrast (some cells count below zero). If the
+        weights are a product over features, as a cell's are, its interval is judged as a cell's is. Else it is the
+        normal one, trusted if those of all cells that it uses are, and of the linear estimate behind a table of maximum
+        likelihood.
 
     Examples
     --------

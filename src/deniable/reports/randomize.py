@@ -31,13 +31,13 @@ MAY_BE_LEFT_OUT = (
 
 @overload
 def randomize(
-    data: Any, plan: Plan, *, rng: np.random.Generator | None = None, output: None = None, arm: str | None = None
+    data: Any, plan: Plan, *, rng: np.random.Generator | int | None = None, output: None = None, arm: str | None = None
 ) -> Reports: ...
 
 
 @overload
 def randomize(
-    data: Any, plan: Plan, *, rng: np.random.Generator | None = None, output: str | Path, arm: str | None = None
+    data: Any, plan: Plan, *, rng: np.random.Generator | int | None = None, output: str | Path, arm: str | None = None
 ) -> int: ...
 
 
@@ -45,7 +45,7 @@ def randomize(
     data: Any,
     plan: Plan,
     *,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator | int | None = None,
     output: str | Path | None = None,
     arm: str | None = None,
 ) -> Reports | int:
@@ -59,7 +59,7 @@ def randomize(
         at a time, in the order of the list, those of a glob or a folder sorted by name.
     plan : Plan
         What is asked, and how each answer is randomized.
-    rng : numpy.random.Generator, optional
+    rng : numpy.random.Generator or int, optional
         Makes the reports repeatable, for simulations and tests only. Each batch of a file is randomized as by a call of
         its own with this generator. Without it, randomness comes from a keystream keyed by the operating system at
         each call.

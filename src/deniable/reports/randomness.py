@@ -33,9 +33,9 @@ def secure() -> Draws:
     return draw
 
 
-def seeded(rng: np.random.Generator) -> Draws:
+def seeded(rng: np.random.Generator | int) -> Draws:
     """Draws that a seed repeats. Never for answers that matter."""
-    checked_generator(rng)
+    rng = checked_generator(rng)
 
     def draw(count: int) -> npt.NDArray[np.uint16]:
         words = rng.integers(0, 1 << 64, size=(count + 3) // 4, dtype=np.uint64)
@@ -45,7 +45,11 @@ def seeded(rng: np.random.Generator) -> Draws:
 
 
 def checked_generator(rng: object, error: type[DeniableError] = DeniableError) -> np.random.Generator:
-    """A numpy Generator as it is, or an error of the kind that the caller raises."""
+    """A numpy Generator as it is, that of a seed, or an error of the kind that the caller raises."""
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(int(rng))
     if not isinstance(rng, np.random.Generator):
-        raise error(f"rng must be a numpy Generator such as np.random.default_rng(1); found {rng!r}")
+        raise error(
+            f"rng must be a numpy Generator such as np.random.default_rng(1), or a seed such as 1; found {rng!r}"
+        )
     return rng
