@@ -12,7 +12,7 @@ truth = dn.simulate.truth(schema, [[0.18, 0.12], [0.36, 0.09], [0.248, 0.002]]) 
 counts = dn.count(dn.simulate.reports(truth, plan, 30_000, rng), ["age", "vaped"])
 
 # About the population the respondents were drawn from, so the sampling is in the intervals too.
-est = dn.estimate(counts, ["age", "vaped"]).about("population")
+est = dn.estimate(counts, ["age", "vaped"])
 for row in est.conditional("vaped", given="age").to_pylist():
     if row["vaped"]:
         print(f"vaped, of those aged {row['age']}: {row['proportion']:.1%} ({row['low']:.1%} to {row['high']:.1%})")

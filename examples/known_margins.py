@@ -11,7 +11,7 @@ rng = np.random.default_rng(5)
 truth = dn.simulate.truth(schema, [[0.42, 0.33, 0.05], [0.00, 0.05, 0.15]])  # rows: no, yes
 counts = dn.count(dn.simulate.reports(truth, plan, 20_000, rng), ["carer", "age"])
 
-people = dn.estimate(counts, ["carer", "age"]).about("population")
+people = dn.estimate(counts, ["carer", "age"])
 margins = people.given({"age": {"under 40": 0.42, "40 to 64": 0.38, "65 and over": 0.20}})
 zeros = margins.given(zeros=[{"carer": True, "age": "under 40"}])  # the law: carers are 40 or older
 

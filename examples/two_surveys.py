@@ -13,7 +13,7 @@ names = ["cheated on taxes", "trusts the state"]
 waves = []
 for plan, shares in ((first, [[0.25, 0.55], [0.12, 0.08]]), (second, [[0.32, 0.53], [0.10, 0.05]])):
     reports = dn.simulate.reports(dn.simulate.truth(schema, shares), plan, 40_000, rng)
-    waves.append(dn.estimate(dn.count(reports, names), names).about("population"))
+    waves.append(dn.estimate(dn.count(reports, names), names))
 
 print("cheated  trusts   before   after   change   95 % interval")
 for row in dn.compare(*waves).to_pylist():

@@ -17,6 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from tests.support.printed_rows import printed
 
 SURVEY = """
 [[features]]
@@ -293,19 +294,28 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     est = dn.estimate(counts, ["smoker", "age"])
     assert main(["table", "c.npz", "smoker", "age", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == est.table().to_pylist()
-    assert main(["table", "c.npz", "smoker", "age", "--csv", "--population", "--method", "unbiased"]) == 0
+    assert json.loads(capsys.readouterr().out) == printed(est.table(), est)
+    assert main(["table", "c.npz", "smoker", "age", "--population", "--json"]) == 0  # as version 0.1.0 had it
+    assert json.loads(capsys.readouterr().out) == printed(est.table(), est)
+    assert main(["table", "c.npz", "smoker", "age", "--csv", "--respondents", "--method", "unbiased"]) == 0
     read = pd.read_csv(io.StringIO(capsys.readouterr().out))
-    other = dn.estimate(counts, ["smoker", "age"], method="unbiased").about("population").table().to_pandas()
-    pd.testing.assert_frame_equal(read, other, check_dtype=False)
+    other = dn.estimate(counts, ["smoker", "age"], method="unbiased", about="respondents")
+    pd.testing.assert_frame_equal(read, pd.DataFrame(printed(other.table(), other)), check_dtype=False)
+    with pytest.raises(SystemExit):
+        main(["table", "c.npz", "smoker", "--respondents", "--population"])
+    capsys.readouterr()
+    assert main(["table", "c.npz", "smoker", "age", "--respondents", "--level", "0.999", "--simultaneous"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "About the respondents; simultaneous 99.9% intervals; 3,000 reports."
     assert main(["table", "c.npz", "smoker", "age"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    told, *lines = capsys.readouterr().out.splitlines()
+    assert told == "About the population; 95% intervals; 3,000 reports."
     assert lines[0].split() == ["smoker", "age", "proportion", "stderr", "low", "high"]
     young = est.cell(smoker=True, age="young")
     numbers = [young.value, young.stderr, *young.confidence_interval()]
     assert lines[3].split() == ["true", "young", *(f"{number:.4f}" for number in numbers)]
     assert main(["table", "c.npz", "smoker", "age", "--level", "0.8", "--simultaneous", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == est.table(level=0.8, simultaneous=True).to_pylist()
+    assert json.loads(capsys.readouterr().out) == printed(est.table(level=0.8, simultaneous=True), est, 0.8)
     assert main(["table", "c.npz", "smoker", "--level", "95"]) == 1
     assert "a level of confidence is between 0 and 1, such as 0.95; found 95.0" in capsys.readouterr().err
     few = dn.Counts(counts.plan, {("smoker", "age"): [[3, 3, 0], [3, 3, 0]]})
@@ -330,17 +340,20 @@ def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> No
     capsys.readouterr()
     est = dn.estimate(counts, ["age", "smoker"])
     assert main(["conditional", "c.npz", "smoker", "--given", "age", "--json", "--level", "0.9"]) == 0
-    assert json.loads(capsys.readouterr().out) == est.conditional("smoker", given="age", level=0.9).to_pylist()
+    assert json.loads(capsys.readouterr().out) == printed(est.conditional("smoker", given="age", level=0.9), est, 0.9)
     assert main(["conditional", "c.npz", "smoker", "--given", "age", "--population"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    told, *lines = capsys.readouterr().out.splitlines()
+    assert told == "About the population; 95% intervals; 3,000 reports."
     assert lines[0].split() == ["age", "smoker", "proportion", "stderr", "low", "high"]
     rows = dn.associations(counts).to_pylist()
     assert main(["associations", "c.npz", "--top", "1", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out) == [{name: None if cell != cell else cell for name, cell in rows[0].items()}]
+    first = {name: None if cell != cell else cell for name, cell in rows[0].items()}
+    assert json.loads(out) == [first | {"about": "population", "level": 0.95, "reports": 3000}]
     assert "1 of 3 pairs; --top 0 shows all" in err
     assert main(["associations", "c.npz", "--top", "0"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    told, *lines = capsys.readouterr().out.splitlines()
+    assert told == "About the population; 95% intervals; 3,000 reports."
     assert len(lines) == 4
     assert lines[1].split()[:2] == ["smoker", "age"]
     assert f"{rows[0]['p_value']:.2g}" in lines[1].split()

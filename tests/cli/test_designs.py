@@ -11,6 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from tests.support.printed_rows import printed
 
 FEATURES = """
 [[features]]
@@ -230,16 +231,17 @@ def test_tables_tell_how_many_were_asked(counted: dn.Counts, capsys: pytest.Capt
     est = dn.estimate(counted, ["smoker", "age"])
     assert main(["table", "c.npz", "smoker", "age", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out) == est.about("respondents").table().to_pylist()
-    assert err == f"{counted.arms[0].n:,} of 6,000 respondents were asked all of smoker x age; about the respondents.\n"
-    assert main(["table", "c.npz", "smoker", "--population", "--json"]) == 0
+    assert json.loads(out) == printed(est.table(), est)
+    assert err == f"{counted.arms[0].n:,} of 6,000 respondents were asked all of smoker x age; about the population.\n"
+    assert main(["table", "c.npz", "smoker", "--respondents", "--json"]) == 0
     out, err = capsys.readouterr()
     both = counted.arms[0].n + counted.arms[1].n
-    assert err == f"{both:,} of 6,000 respondents were asked all of smoker; about the population.\n"
-    assert json.loads(out) == dn.estimate(counted, ["smoker"]).about("population").table().to_pylist()
-    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--json", "--population"]) == 0
-    found = dn.estimate(counted, ["age", "smoker"]).about("population").conditional("smoker", given="age").to_pylist()
-    assert json.loads(capsys.readouterr().out) == found
+    assert err == f"{both:,} of 6,000 respondents were asked all of smoker; about the respondents.\n"
+    est = dn.estimate(counted, ["smoker"], about="respondents")
+    assert json.loads(out) == printed(est.table(), est)
+    assert main(["conditional", "c.npz", "smoker", "--given", "age", "--json"]) == 0
+    est = dn.estimate(counted, ["age", "smoker"])
+    assert json.loads(capsys.readouterr().out) == printed(est.conditional("smoker", given="age"), est)
     assert main(["associations", "c.npz", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == dn.associations(counted).num_rows
     assert main(["table", "c.npz", "age", "income"]) == 1
@@ -254,7 +256,7 @@ def test_warnings_are_one_line_on_stderr(counted: dn.Counts, capsys: pytest.Capt
     capsys.readouterr()
     assert main(["table", "odd.npz", "smoker", "age"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("smoker  age")
+    assert out.splitlines()[1].startswith("smoker  age")
     warned = [line for line in err.splitlines() if "warning" in line]
     assert len(warned) == 1
     assert warned[0].startswith("deniable: warning: the arms have other sizes than their shares say: p = ")
@@ -262,7 +264,7 @@ def test_warnings_are_one_line_on_stderr(counted: dn.Counts, capsys: pytest.Capt
     dn.count(dn.randomize(other | {"smoker": ~other["smoker"]}, counted.plan)).save("d.npz")
     assert main(["table", "c.npz", "d.npz", "smoker", "age"]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("smoker  age")
+    assert out.splitlines()[1].startswith("smoker  age")
     assert err.splitlines()[0].startswith("deniable: warning: the surveys hardly agree on smoker x age: p = ")
 
 
@@ -274,12 +276,14 @@ def test_waves_are_several_files(counted: dn.Counts, schema: dn.Schema, capsys: 
     est = dn.estimate([counted, later], ["smoker", "age"])
     assert main(["table", "c.npz", "later.npz", "smoker", "age", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out) == est.table().to_pylist()
+    assert json.loads(out) == printed(est.table(), est)
     asked = f"{counted.arms[0].n + 3_000:,} of 9,000 respondents of 2 waves were asked all of smoker x age"
     assert err == f"{asked}; about the population.\nWhether the waves agree: {est.homogeneity}.\n"
     assert main(["conditional", "c.npz", "later.npz", "smoker", "--given", "age", "--json"]) == 0
-    found = dn.estimate([counted, later], ["age", "smoker"]).conditional("smoker", given="age").to_pylist()
-    assert json.loads(capsys.readouterr().out) == found
+    est = dn.estimate([counted, later], ["age", "smoker"])
+    assert json.loads(capsys.readouterr().out) == printed(est.conditional("smoker", given="age"), est)
+    assert main(["table", "c.npz", "later.npz", "smoker", "--respondents"]) == 1
+    assert "an estimate from several surveys is about the population" in capsys.readouterr().err
     assert main(["table", "c.npz", "none.npz", "smoker"]) == 1
     assert "none.npz: cannot be read" in capsys.readouterr().err
     assert main(["table", "c.npz", "c.npz"]) == 1  # the last one is always a feature
