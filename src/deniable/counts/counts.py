@@ -30,6 +30,7 @@ from deniable.counts.layout import MOST, Array, Names, called, column_places, fr
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan
+from deniable.text.completion import hiding
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -250,20 +251,19 @@ class Counts:
 
     __hash__ = None  # type: ignore[assignment]
 
+    __dir__ = hiding("counted", "holds_units", "moments", "parts", "patterns", "shown", "units_of")
+
     def __repr__(self) -> str:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
 
     def _contents(self) -> str:
         if self.parts:
             return f"{len(self.parts):,} arms"
-        if not self.tables and self.moments is None:
-            return "how many there are"
         parts = [called(names) for names in list(self.tables)[:5]]
-        if len(self.tables) > 5:
-            parts.append(f"{len(self.tables) - 5} more tables")
+        parts += [f"{len(self.tables) - 5} more tables"] * (len(self.tables) > 5)
         if self.moments is not None:
             parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])
-        return ", ".join(parts)
+        return ", ".join(parts) or "how many there are"
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""

@@ -7,7 +7,6 @@ kept as they are. Estimates of disjoint groups of respondents add, whatever thei
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from math import isnan
 from typing import Any
 
 from deniable.counts.counts import Counts
@@ -18,21 +17,16 @@ from deniable.estimates.answers_as_weights import Features, names_of, over_cells
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.from_counts import read_counts
 from deniable.estimates.feasible import ProperTable
+from deniable.estimates.given import subject as given_subject
 from deniable.estimates.given.conditioned_group import condition
 from deniable.estimates.given.equalities import Cells, Condition, Shares, Sums, equalities
 from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Homogeneity
-from deniable.survey.describe import answer_in_words
-from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.tables import aligned
-
-# INTERNAL are the names of an estimate that completion does not offer.
-INTERNAL = frozenset({"agreement", "covariance_of", "fitted", "groups", "proper"})
+from deniable.text.completion import hiding
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,6 +119,7 @@ class Estimate:
     cell = weighted_sums.cell
     linear = weighted_sums.linear
     table = weighted_sums.table
+    summary = weighted_sums.summary
     # Ratios of shares, with their intervals.
     conditional = ratios_of_shares.conditional
     difference = ratios_of_shares.difference
@@ -134,39 +129,11 @@ class Estimate:
     # The association of two features.
     association = pair_association.association
     independence = pair_association.independence
+    # Whom it is about.
+    about = given_subject.about
     # Draws from proper tables.
     posterior = posterior_draws.posterior
     sample = posterior_draws.sample
-
-    def summary(self, level: float = 0.95) -> str:
-        """The shares of each feature's answers with their intervals, as lines of text.
-
-        Parameters
-        ----------
-        level
-            The confidence level of the intervals.
-
-        Examples
-        --------
-        >>> print(est.project("smoker").summary())
-        Estimate (consistent) of smoker, about the population; 95% intervals; 20,000 reports.
-        smoker   share      SE     low    high
-        ------  ------  ------  ------  ------
-        no      0.6968  0.0045  0.6880  0.7056
-        yes     0.3032  0.0045  0.2944  0.3120
-        """
-        reports = f"{self.asked:,} report{'s' * (self.asked != 1)}"
-        what = f"Estimate ({self.method}) of {' x '.join(self.names)}, about the {self.subject}"
-        lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
-        for feature in self.features:
-            rows = [
-                [answer_in_words(feature, row[feature.name]), *map("{:.4f}".format, (row["proportion"], row["stderr"]))]
-                + ([NOT_ENOUGH, None] if isnan(row["low"]) else [f"{row['low']:.4f}", f"{row['high']:.4f}"])
-                for row in self.project(feature.name).table(level=level).to_pylist()
-            ]
-            head = (feature.name, "share", "SE", "low", "high")
-            lines += ["", *aligned(head, rows, numbers=range(1, 5), rule=True, colour=False)]
-        return "\n".join(lines if len(self.features) > 1 else lines[:1] + lines[2:])
 
     def project(self, *names: str) -> "Estimate":
         """The estimate of fewer features (a margin), in this order.
@@ -193,38 +160,6 @@ class Estimate:
         features = tuple(self.features[axis] for axis in axes)
         fitted = None if self.fitted is None else margin(self.fitted, axes)
         return replace(self, features=features, groups=groups, fitted=fitted, proper=None)
-
-    def about(self, subject: str) -> "Estimate":
-        """The same estimate about the respondents, or about the population that they were drawn from.
-
-        Parameters
-        ----------
-        subject
-            "respondents" or "population".
-
-        Returns
-        -------
-        Estimate
-            The same mean, with the variance of randomizing alone, or with the sampling variance added.
-
-        Examples
-        --------
-        >>> est.about("respondents").cell(smoker=True).stderr < est.cell(smoker=True).stderr
-        True
-        """
-        wanted = checked_subject(subject, "an estimate")
-        if any(wanted not in group.subjects for group in self.groups):
-            if self.agreement is not None:
-                raise EstimateError("an estimate from several surveys is about the population")
-            if self.asked != self.n:
-                raise EstimateError(
-                    f"only {self.asked:,} of {self.n:,} respondents were asked these features: the estimate is about "
-                    "the population"
-                )
-            raise EstimateError(
-                f"this estimate was conditioned about the {self.subject}; say about({str(wanted)!r}) before given(...)"
-            )
-        return replace(self, subject=wanted)
 
     def given(self, known: Shares | Sums = (), *, zeros: Cells = ()) -> "Estimate":
         """Condition mean and covariance on known margins (post-stratification), empty cells or other linear equalities.
@@ -293,8 +228,7 @@ class Estimate:
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was cached
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in INTERNAL]
+    __dir__ = hiding("agreement", "covariance_of", "fitted", "groups", "proper")
 
     def __repr__(self) -> str:
         reports = "1 report" if self.n == 1 else f"{self.n:,} reports"

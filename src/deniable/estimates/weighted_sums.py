@@ -4,15 +4,23 @@ Each function takes the estimate first, through the interface `AnyEstimate`.
 """
 
 from collections.abc import Mapping, Sequence
-from math import nan, prod
-from typing import overload
+from math import isnan, nan, prod
+from typing import Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
+from deniable.estimates.answers_as_weights import (
+    all_answers,
+    cell_weights,
+    checked_weights,
+    factors,
+    names_of,
+    over_cells,
+    tidy,
+)
 from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
 from deniable.estimates.respondent_group import judge, nearly_normal
 from deniable.inference.cumulants import Cumulants
@@ -22,6 +30,9 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK, known_zeros
+from deniable.survey.describe import answer_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.tables import aligned
 
 Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
@@ -115,9 +126,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     count, of_cells = float((weights * est.mean).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
     null = 0.0 if of_cells.min() < 0 < of_cells.max() else nan  # of contrasts
-    if np.ptp(of_cells) <= SLACK * np.abs(of_cells).max() and all(group.adds_up for group in est.groups):
-        weights = of_cells.flat[0] * np.eye(1, weights.size).reshape(weights.shape)  # everybody counts the same
-    if (vectors := factors(weights)) is not None:
+    if (vectors := factors(_of_everybody(est, weights, of_cells))) is not None:
         return _product_sum(est, vectors, count, None, bounded=bounded, null=null)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
     variance = float(line @ dense_covariance(groups, subject, est.mean.size) @ line)
@@ -175,6 +184,62 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
         "high": np.where(enough, high, np.nan),
     }
     return tidy(est.features, {name: column / n for name, column in numbers.items()})
+
+
+def _of_everybody(est: AnyEstimate, weights: Array, of_cells: Array) -> Array:
+    """Weights of entries as they are; those under which every cell counts the same as a weight of everybody alone."""
+    if np.ptp(of_cells) > SLACK * np.abs(of_cells).max() or not all(group.adds_up for group in est.groups):
+        return weights
+    return np.asarray(of_cells.flat[0] * np.eye(1, weights.size).reshape(weights.shape))
+
+
+class _Named(AnyEstimate, Protocol):
+    """What a summary needs to know of an estimate."""
+
+    @property
+    def method(self) -> str:
+        """How it was made."""
+
+    @property
+    def asked(self) -> int:
+        """How many respondents were asked these features."""
+
+
+def summary(est: _Named, level: float = 0.95) -> str:
+    """The shares of each feature's answers with their intervals, as lines of text.
+
+    Parameters
+    ----------
+    level
+        The confidence level of the intervals.
+
+    Returns
+    -------
+    str
+        Whom it is about, the level and the number of reports in the first line, then a table for each feature.
+
+    Examples
+    --------
+    >>> print(est.project("smoker").summary())
+    Estimate (consistent) of smoker, about the population; 95% intervals; 20,000 reports.
+    <BLANKLINE>
+    smoker   share      SE     low    high
+    ------  ------  ------  ------  ------
+    no      0.6968  0.0042  0.6886  0.7050
+    yes     0.3032  0.0042  0.2950  0.3114
+    """
+    what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
+    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}"
+    lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
+    for feature in est.features:
+        rows = []
+        for row in table(est.project(feature.name), level=level).to_pylist():
+            share, error, low, high = (row[name] for name in ("proportion", "stderr", "low", "high"))
+            ends = [NOT_ENOUGH, None] if isnan(low) else [f"{low:.4f}", f"{high:.4f}"]
+            rows.append([answer_in_words(feature, row[feature.name]), f"{share:.4f}", f"{error:.4f}", *ends])
+        head = (feature.name, "share", "SE", "low", "high")
+        lines += ["", *aligned(head, rows, numbers=range(1, 5), rule=True, colour=False)]
+    return "\n".join(lines)
 
 
 def _product_sum(

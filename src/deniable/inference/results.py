@@ -10,6 +10,7 @@ from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.intervals import limits, ratio_says_little, share_says_little
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.single_result import LEAST_P, SingleResult
+from deniable.text.completion import hiding
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 
@@ -30,7 +31,7 @@ class Answer(SingleResult):
     subject: Subject = Subject.POPULATION
     null: float = nan  # what `pvalue` tests against: 0 for contrasts
 
-    internal = SingleResult.internal | {"found", "exact", "bounded", "sampling_variance"}
+    __dir__ = hiding("found", "exact", "bounded", "sampling_variance", "limits", "remarks")
 
     @property
     def effective_n(self) -> float:
@@ -124,7 +125,7 @@ class JointAnswer(SingleResult):
     n: int = 0
     null: float = 0.0  # what `pvalue` tests against: 1 for ratios
 
-    internal = SingleResult.internal | {"least", "most", "bounded"}
+    __dir__ = hiding("least", "most", "bounded", "limits", "remarks")
 
     @property
     def stderr(self) -> float:

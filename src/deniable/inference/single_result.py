@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from math import floor, inf, isnan, log10, nan, sqrt
-from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
@@ -78,8 +78,6 @@ class SingleResult:
     that they are not added or subtracted; `difference`, `ratio` and `linear` of an estimate do that.
     """
 
-    internal: ClassVar[frozenset[str]] = frozenset({"internal", "limits", "remarks"})
-
     def confidence_interval(self: Single, level: float = LEVEL, *, confidence_level: float | None = None) -> Interval:
         """The confidence interval of the true value.
 
@@ -114,9 +112,6 @@ class SingleResult:
         1 for ratios. It is nan for shares, which have no such value, and without enough reports; at least 1e-12.
         """
         return p_value(self.limits, self.null) if self.enough else nan
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in self.internal]
 
     def __float__(self: Single) -> float:
         return float(self.value)

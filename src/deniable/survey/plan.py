@@ -40,6 +40,7 @@ from deniable.survey.budget import assigned_blocks, given_protocols
 from deniable.survey.protocols.base import Protocol
 from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema
+from deniable.text.completion import hiding
 
 # SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
 SAME_ASKED = Fraction(1, 10**9)
@@ -259,6 +260,8 @@ class Plan:
 
     def __contains__(self, name: object) -> bool:
         return name in self.schema
+
+    __dir__ = hiding("aim", "asked", "for_aim", "has_arms", "parts", "ratio", "units")
 
     def __str__(self) -> str:
         from deniable.survey.describe import describe
