@@ -28,7 +28,11 @@ def test_truths_are_independent_latent_or_given() -> None:
     both = dn.simulate.truth(SCHEMA, LATENT)
     other = dn.simulate.truth(SCHEMA, LATENT[1][1])
     np.testing.assert_allclose(both.shares, 0.6 * one.shares + 0.4 * other.shares)
-    np.testing.assert_allclose(dn.simulate.truth(SCHEMA, 1000 * both.shares).shares, both.shares)
+    people = np.round(10**9 * both.shares)
+    np.testing.assert_allclose(dn.simulate.truth(SCHEMA, people).shares, both.shares, atol=1e-8)
+    np.testing.assert_allclose(dn.simulate.truth(SCHEMA, (1 + 1e-7) * both.shares).shares, both.shares)
+    with pytest.raises(dn.AnswerError, match=r"shares that sum to 1, or whole numbers .* found the sum 1\.1: take"):
+        dn.simulate.truth(dn.Schema([dn.Flag("a")]), [0.5, 0.6])
     assert both.people(500, np.random.default_rng(1)).sum() == 500
 
 

@@ -38,7 +38,7 @@ def test_two_surveys_are_compared_cell_by_cell() -> None:
     with pytest.raises(dn.EstimateError, match="same features"):
         dn.compare(before, after.project("age"))
     with pytest.raises(dn.EstimateError, match="same features"):
-        dn.compare(before, after.about("population"))
+        dn.compare(before, after.about("respondents"))
     with pytest.raises(dn.EstimateError, match="two estimates"):
         dn.compare(before, 3)
 

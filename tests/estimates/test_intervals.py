@@ -19,12 +19,12 @@ def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> N
     assert high - low == pytest.approx(2 * 1.96 * many.stderr, rel=0.01)
     wide = many.confidence_interval(0.99)
     assert wide[0] < low < high < wide[1]
-    assert str(many) == f"{many.value:.4f} +- {many.stderr:.4f} (95 % interval {low:.4f} to {high:.4f})"
+    assert str(many) == f"{many.value:.3f} (SE {many.stderr:.3f}; 95% CI {low:.3f} to {high:.3f}; population)"
     assert not few.enough
     assert all(map(isnan, few.confidence_interval()))
-    assert str(few) == f"{few.value:.4f} (not enough reports for this question)"
+    assert str(few) == f"{few.value:.3f} (not enough reports for this question; population)"
     assert many.confidence_interval(np.float32(0.5)) == many.confidence_interval(0.5)
-    assert repr(many) == f"<Answer {many}>"
+    assert repr(many) == f"<Answer {many}, 20,000 reports>"
     for level in (0, 1, 95, "0.95", np.nan, None, 1 - 1e-16):
         with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1, such as 0.95; found"):
             many.confidence_interval(level)
@@ -174,7 +174,7 @@ def test_an_interval_that_says_little_says_so() -> None:
     low, high = cell.confidence_interval()
     assert (high - low) / 2 > cell.value
     assert cell.says_little
-    assert str(cell).endswith(f"to {high:.4f}, says little)")
+    assert str(cell).endswith(f"to {high:.3f}, says little; population)")
     sure = dn.estimate(rare, ["a", "b"]).cell(a=False, b=False)
     assert not sure.says_little
     assert "says little" not in str(sure)

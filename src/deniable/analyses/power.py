@@ -189,7 +189,8 @@ class Pair:
             apart.append(others)
         table = np.outer(*self.margins) + size * self.covariance(kind) * np.outer(*apart)
         features = [self.plan.schema[name] for name in self.names]
-        return truth(Schema(features), np.maximum(table, 0))
+        possible = np.maximum(table, 0)
+        return truth(Schema(features), possible / possible.sum())
 
 
 def people_needed(

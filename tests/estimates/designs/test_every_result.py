@@ -402,7 +402,7 @@ def test_with_few_reports_no_interval_is_given(plan: dn.Plan, subject: str) -> N
     assert not dn.estimate(counts_of(plan, 8, 3), ["age", "smoker"]).independence("age", "smoker").enough
     many = estimate_of(plan, subject)
     assert many.cell(age="v0", smoker=True).enough
-    assert "95 % interval" in str(many.cell(age="v0", smoker=True))
+    assert "95% CI" in str(many.cell(age="v0", smoker=True))
     assert not any(np.isnan(row["low"]) for row in many.table().to_pylist())
 
 
