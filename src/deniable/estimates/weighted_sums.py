@@ -60,7 +60,7 @@ def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | N
     >>> est.covariance().shape
     (10, 10)
     >>> round(est.covariance({"smoker": True}, {"smoker": True, "age": "65+"}))
-    887
+    1728
     """
     if (left is None) != (right is None):
         raise EstimateError("covariance takes two cells, or none for the whole matrix")
@@ -90,7 +90,7 @@ def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: str | bool
     Examples
     --------
     >>> print(est.cell(smoker=True, age="65+"))
-    0.0604 +- 0.0031 (95 % interval 0.0544 to 0.0664)
+    0.0604 (SE 0.0035; 95% CI 0.0536 to 0.0673; population)
     """
     if answers is not None and (not isinstance(answers, Mapping) or answers.keys() & more.keys()):
         raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
@@ -225,8 +225,8 @@ def summary(est: _Named, level: float = 0.95) -> str:
     <BLANKLINE>
     smoker   share      SE     low    high
     ------  ------  ------  ------  ------
-    no      0.6968  0.0042  0.6886  0.7050
-    yes     0.3032  0.0042  0.2950  0.3114
+    no      0.6966  0.0044  0.6879  0.7052
+    yes     0.3034  0.0044  0.2948  0.3121
     """
     what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
     reports = f"{est.asked:,} report{'s' * (est.asked != 1)}"

@@ -43,7 +43,7 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     Examples
     --------
     >>> round(est.association("smoker", "age").cramers_v.value, 3)
-    0.106
+    0.105
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")
