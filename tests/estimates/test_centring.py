@@ -142,7 +142,7 @@ def test_the_error_is_near_the_bound_of_fisher(epsilon: float, shares: np.ndarra
         error = sqrt((((along(group.truth, rows) / n - shares) ** 2).sum(axis=1)).mean() * n / least)
         assert error == pytest.approx(ratio, rel=0.03)
     at_truth = Group(1, (axes[0].weighted(shares),), np.array([1.0, *shares]))
-    assert sqrt(at_truth.variances_of(rows, Subject.POPULATION).sum() / least) == pytest.approx(best, abs=5e-4)
+    assert sqrt(at_truth.covariance(rows, rows, Subject.POPULATION).sum() / least) == pytest.approx(best, abs=5e-4)
 
 
 def test_estimated_weights_bias_by_less_than_half_a_respondent() -> None:

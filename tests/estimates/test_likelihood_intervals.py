@@ -49,7 +49,7 @@ def test_near_the_edge_intervals_are_those_of_the_estimate_that_knows_no_edge() 
     assert est.project("b").cell(b="v0").stderr == pytest.approx(est.cell(b="v0").stderr)
     row = next(row for row in est.table().to_pylist() if {"a": row["a"], "b": row["b"]} == zero)
     assert row["stderr"] == pytest.approx(est.cell(zero).stderr)
-    assert est.variance[tuple(1 + int(zero[name][1]) for name in "ab")] == pytest.approx(est.cell(zero).variance)
+    assert est.variance[tuple(1 + int(zero[name][1]) for name in "ab")] == pytest.approx(est.cell(zero).count_variance)
     contrast = np.zeros((4, 3))
     contrast[1, 0], contrast[2, 0] = 1, -1
     assert est.linear(contrast).stderr > 0
