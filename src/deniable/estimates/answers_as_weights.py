@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
-from deniable.inference.tensors import along, answer_row, answer_rows, margins
+from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
 
 Features = tuple[Feature, ...]
-Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer as (name, answer)
+Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer or answers as (name, answer)
 Indicated = tuple[str, Array, Array]  # a feature, and the weights on its axis of "is" and of "is not"
 
 
@@ -51,11 +51,32 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     vectors = {}
     for feature in features:
         if feature.name in answers:
-            options, answer = list(feature.answers), answers[feature.name]
-            if not isinstance(answer, str | bool | np.bool_) or answer not in options:
-                raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
-            vectors[feature.name] = answer_row(len(feature.columns), options.index(answer))
+            rows, places = all_answers((feature,))[0], answer_places(feature, answers[feature.name])
+            vectors[feature.name] = rows[places].sum(axis=0)
     return product_weights(features, vectors)
+
+
+def answer_places(feature: Feature, answers: Any) -> list[int]:
+    """The places of an answer, or of a list of different answers, among all answers to a feature."""
+    options, places = list(feature.answers), []
+    for answer in answers if isinstance(answers, list | tuple) and len(answers) else [answers]:
+        if not isinstance(answer, str | bool | np.bool_) or answer not in options:
+            raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
+        if options.index(answer) in places:
+            raise EstimateError(f"{feature.name!r} is asked about {answer!r} twice; name each answer once")
+        places.append(options.index(answer))
+    return places
+
+
+def feature_named(features: Features, name: Any) -> Feature:
+    """The feature of a name, or an error that says which there are."""
+    return features[places_of(features, [name], "this takes one of")[0]]
+
+
+def both_weights(feature: Feature, left: Array, right: Array) -> Array:
+    """The weights on a feature's axis of the product of two functions of its answers, given as weights on it."""
+    over = [over_cells((feature,), weights) for weights in (left, right)]
+    return np.asarray(over[0] * over[1] @ all_answers((feature,))[0])
 
 
 def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:
@@ -84,16 +105,18 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
 
 
 def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Array]]:
-    """The shares (with both, with the answer) for each of two answers to another feature."""
+    """The shares (with both, with the answer) for each of two answers, or groups of answers, to another feature."""
     if not isinstance(between, list | tuple) or len(between) != 3:
-        told = 'between is a feature and two of its answers: ("age", "18-29", "65+")'
+        told = 'between is a feature and two of its answers, or lists of them: ("age", "18-29", "65+")'
         raise EstimateError(f"{told}; found {between!r}")
-    feature, *answers = between
-    if not all(isinstance(answer, str | bool | np.bool_) for answer in answers) or answers[0] == answers[1]:
+    name, *answers = between
+    feature = feature_named(features, name)
+    first, second = (answer_places(feature, own) for own in answers)
+    if set(first) & set(second):
         raise EstimateError(f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}")
     pieces = []
     for answer in answers:
-        (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (feature, answer))
+        (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (name, answer))
         pieces += [{a: is_a, b: is_b}, {b: is_b}]
     return pieces
 
