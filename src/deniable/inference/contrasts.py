@@ -1,7 +1,7 @@
 """Contrasts: weighted sums of several results, their intervals and p-values, and Holm's adjustment of several of them.
 
 Intervals are recovered from those of the results (MOVER, Zou and Donner): with results v_i, coefficients c_i, and s_i
-the part c_i (v_i - end of the interval of v_i) on the side where c_i v_i is less, the lower end of sum c_i v_i is
+the part c_i |v_i - end of the interval of v_i| on the side where c_i v_i is less, the lower end of sum c_i v_i is
 
     sum c_i v_i - sqrt(s' R s),    R the correlation of the results
 
@@ -30,7 +30,7 @@ def recovered(values: Array, coefficients: Array, correlation: Array, ends: tupl
     low, high = ends
     for side in (low, high):
         other = high if side is low else low
-        own = coefficients * (values - np.where(coefficients > 0, side, other))
+        own = coefficients * np.abs(values - np.where(coefficients > 0, side, other))
         own = np.where(coefficients == 0, 0.0, own)
         sides.append(np.sqrt(max(float(own @ correlation @ own), 0.0)))
     return value - sides[0], value + sides[1]

@@ -111,6 +111,10 @@ class RatioDistribution:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.sqrt(self._variance(self.value)) / np.abs(self.bottom)
 
+    def variance_at(self, r: Any) -> Any:
+        """The variance that the ratio would have if the truth were r, by the delta method."""
+        return self._variance(r) / self.bottom**2
+
     @property
     def how(self) -> str:
         """The method that the quantiles rest on: Fieller's, or the delta method if the bottom does not vary."""

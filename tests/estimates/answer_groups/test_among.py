@@ -22,7 +22,8 @@ from tests.support.answer_groups import (
 
 ANSWERED = ["yes", "no"]
 YOUNG, OLD = AGES[:2], AGES[2:]
-every_form = pytest.mark.parametrize("form", FORMS)
+# Of plain unary encoding sums of cells are not margins, so that ratios of one are not those of the other.
+every_form = pytest.mark.parametrize("form", [form for form in FORMS if "unbiased" not in form])
 
 
 def having(**answers: Any) -> list[dict[str, Any]]:
@@ -147,16 +148,15 @@ def test_refusals(ask: Any, told: str) -> None:
 @pytest.mark.parametrize("age", ["18-29", "65+"])
 def test_intervals_among_those_who_answered_hold(age: str) -> None:
     """Also of the rare cell. The control takes the number of those who answered and are of that age as known."""
-    rng, found, control, times, k = np.random.default_rng(8), [], [], 500, AGES.index(age)
+    rng, found, control, times, k = np.random.default_rng(8), [], [], 250, AGES.index(age)
     true = SHARES[0, k].sum() / SHARES[:2, k].sum()
     plan = dn.Plan(TRUTH.schema, epsilon=4.0, together=[["smoker", "age"], ["drinks"]])
     for _ in range(times):
         est = dn.estimate(dn.simulate.counts(TRUTH, plan, rng, n=3000), ["smoker", "age"]).about("population")
-        one = est.among("smoker", ANSWERED).conditional("smoker", given="age").to_pylist()
-        row = next(row for row in one if (row["age"], row["smoker"]) == (age, "yes"))
-        found.append((row["low"], row["high"]))
+        one = est.among("smoker", ANSWERED).among("age", [age]).cell(smoker="yes")
+        found.append(one.confidence_interval())
         half = 0.5 * 1.96 * est.cell(smoker="yes", age=age).stderr / est.cell(smoker=ANSWERED, age=age).value
-        control.append((row["proportion"] - half, row["proportion"] + half))
+        control.append((one.value - half, one.value + half))
     share = held(true, np.array(found))
     assert -3.3 < far_from_95(share, times) < 5  # a rare share's interval may hold it more often
     assert far_from_95(held(true, np.array(control)), times) < -3.3

