@@ -88,7 +88,7 @@ def logistic(counts: Counts, outcome: Indicator, on: Sequence[str], subject: Sub
     b = _solved(cells, f)
     if b is None:
         return replace(nothing, why=_separated())
-    slopes = np.linalg.solve(cells.information(f, b), cells.x.T * (cells.y - cells.chances(b)))
+    slopes = np.asarray(np.linalg.solve(cells.information(f, b), cells.x.T * (cells.y - cells.chances(b))), np.float64)
     if why := _flat(cells, f, covariance, b, slopes):
         return replace(nothing, why=why)
     found = Found(f, covariance, _reports(counts, est, names))

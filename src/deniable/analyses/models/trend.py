@@ -104,10 +104,9 @@ class Trend:
 
         Examples
         --------
-        >>> dn.trend([est, est.about("population")], "smoker").table().column_names
-        Traceback (most recent call last):
-        ...
-        deniable.errors.EstimateError: waves are about the same subject; found respondents and population
+        >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+        >>> dn.trend([counts, later], "smoker").table().column_names
+        ['wave', 'time', 'value', 'stderr', 'low', 'high']
         """
         low, high = self._ends(checked_level(level))
         return pa.table(
