@@ -187,7 +187,7 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"]).terms
     ('constant', 'age: 30-44', 'age: 45-64', 'age: 65+')
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
-    array([-0.5, -0.4, -0.6, -0.7])
+    array([-0.5, -0.4, -0.5, -0.6])
     """
     if not isinstance(counts, Counts):
         raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")

@@ -33,7 +33,7 @@ def recovered(values: Array, coefficients: Array, correlation: Array, ends: tupl
         own = coefficients * np.abs(values - np.where(coefficients > 0, side, other))
         own = np.where(coefficients == 0, 0.0, own)
         sides.append(np.sqrt(max(float(own @ correlation @ own), 0.0)))
-    return value - sides[0], value + sides[1]
+    return float(value - sides[0]), float(value + sides[1])
 
 
 def contrast_p_value(values: Array, coefficients: Array, covariance: Array, ends: Ends) -> float:

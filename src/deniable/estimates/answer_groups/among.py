@@ -79,7 +79,7 @@ class Among:
         Examples
         --------
         >>> round(est.among("age", ["45-64", "65+"]).cell(smoker=True).value, 3)
-        0.266
+        0.265
         """
         wanted = {**(answers or {}), **more}
         vectors = cell_weights(self.est.features, wanted)
@@ -125,7 +125,7 @@ class Among:
         Examples
         --------
         >>> round(est.among("age", ["45-64", "65+"]).mean_of("age", {"45-64": 55, "65+": 75}).value, 1)
-        65.0
+        64.7
         """
         from deniable.estimates.answer_groups.means import mean_of
 

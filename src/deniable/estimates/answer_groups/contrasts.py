@@ -145,14 +145,16 @@ def _contrasts(here: Among, by: Feature, weights: Any) -> dict[str, Array]:
     if not isinstance(weights, Mapping) or not all(isinstance(own, Mapping) and own for own in weights.values()):
         told = 'contrasts are {name: {answer: weight}}, such as {"young less old": {"18-29": 1, "65+": -1}}'
         raise EstimateError(f"{told}; found {abbreviated(weights)}")
-    found = {}
-    for name, own in weights.items():
-        if unknown := [answer for answer in own if answer not in answers]:
-            raise EstimateError(f"{by.name!r} has the answers {answers} here; found {unknown[0]!r} in {name!r}")
-        line = np.array([float(own.get(answer, 0)) for answer in answers])
-        if not np.isfinite(line).all() or abs(line.sum()) > 1e-9 * np.abs(line).sum() or not line.any():
-            raise EstimateError(f"the weights of a contrast sum to zero; those of {name!r} sum to {line.sum():g}")
-        found[str(name)] = line
-    if not found:
+    if not weights:
         raise EstimateError("contrasts takes one or more contrasts; found none")
-    return found
+    return {str(name): _coefficients(str(name), by.name, answers, own) for name, own in weights.items()}
+
+
+def _coefficients(contrast: str, by: str, answers: Sequence[Any], own: Mapping[Any, Any]) -> Array:
+    """The weights of all answers in one contrast."""
+    if unknown := [answer for answer in own if answer not in answers]:
+        raise EstimateError(f"{by!r} has the answers {answers} here; found {unknown[0]!r} in {contrast!r}")
+    line = np.array([float(own.get(answer, 0)) for answer in answers])
+    if not np.isfinite(line).all() or abs(line.sum()) > 1e-9 * np.abs(line).sum() or not line.any():
+        raise EstimateError(f"the weights of a contrast sum to zero; those of {contrast!r} sum to {line.sum():g}")
+    return line

@@ -56,6 +56,17 @@ def merge(est: E, name: str, groups: Mapping[str, Sequence[str | bool]]) -> E:
 
 def _merged(old: Feature, groups: Any) -> tuple[Choice, Array]:
     """A feature with fewer answers, and the matrix from the entries of the old one to its entries."""
+    names = _new_names(old, groups)
+    values = list(dict.fromkeys(names))
+    if len(values) < 2:
+        raise EstimateError(f"all answers to {old.name!r} would become one; leave the feature out with project instead")
+    rows = all_answers((old,))[0]
+    sums = [rows[[place for place, name in enumerate(names) if name == value]].sum(axis=0) for value in values]
+    return Choice(old.name, values), np.vstack([np.eye(1, rows.shape[1]), *sums])
+
+
+def _new_names(old: Feature, groups: Any) -> list[str]:
+    """What each answer to a feature becomes: its group, or itself if it is in none."""
     if not isinstance(groups, Mapping) or not groups or not all(isinstance(answer, str) for answer in groups):
         told = 'merge takes new answers with lists of old ones: {"under 45": ["18-29", "30-44"]}'
         raise EstimateError(f"{told}; found {abbreviated(groups)}")
@@ -71,9 +82,4 @@ def _merged(old: Feature, groups: Any) -> tuple[Choice, Array]:
     names = [becomes.get(place, str(answer)) for place, answer in enumerate(old.answers)]
     if stays := [name for place, name in enumerate(names) if place not in becomes and name in groups]:
         raise EstimateError(f"{stays[0]!r} of {old.name!r} is not merged and stays; give the group another name")
-    values = list(dict.fromkeys(names))
-    if len(values) < 2:
-        raise EstimateError(f"all answers to {old.name!r} would become one; leave the feature out with project instead")
-    rows = all_answers((old,))[0]
-    sums = [rows[[place for place, name in enumerate(names) if name == value]].sum(axis=0) for value in values]
-    return Choice(old.name, values), np.vstack([np.eye(1, rows.shape[1]), *sums])
+    return names
