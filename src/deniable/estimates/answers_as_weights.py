@@ -110,14 +110,16 @@ def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Ar
         told = 'between is a feature and two of its answers, or lists of them: ("age", "18-29", "65+")'
         raise EstimateError(f"{told}; found {between!r}")
     name, *answers = between
-    feature = feature_named(features, name)
-    first, second = (answer_places(feature, own) for own in answers)
-    if set(first) & set(second):
-        raise EstimateError(f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}")
-    pieces = []
+    told = f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}"
+    if not all(isinstance(answer, str | bool | np.bool_ | list | tuple) for answer in answers):
+        raise EstimateError(told)
+    pieces, seen = [], []
     for answer in answers:
         (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (name, answer))
         pieces += [{a: is_a, b: is_b}, {b: is_b}]
+        seen.append(set(answer_places(feature_named(features, b), answer)))
+    if seen[0] & seen[1]:
+        raise EstimateError(told)
     return pieces
 
 

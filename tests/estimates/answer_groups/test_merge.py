@@ -139,15 +139,15 @@ def test_refusals_say_what_to_do(asked: Any, told: str) -> None:
 
 @pytest.mark.slow
 def test_intervals_of_merged_cells_hold() -> None:
-    """The control adds variances as if answers did not exclude each other and shared no noise."""
-    rng, found, control, times = np.random.default_rng(8), [], [], 250
+    """The control takes the estimate for a share of true answers."""
+    rng, found, control, times = np.random.default_rng(8), [], [], 200
     true = SHARES[:2, :2].sum()
     for _ in range(times):
         est = dn.estimate(dn.simulate.counts(TRUTH, PLAIN, rng, n=4000), NAMES).about("population")
         merged = est.merge("age", GROUPS).merge("smoker", {"answered": ["yes", "no"]})
         one = merged.cell(smoker="answered", age="under 45")
         found.append(one.confidence_interval())
-        half = 1.96 * np.sqrt(sum(est.cell(smoker=s, age=a).stderr ** 2 for s in ("yes", "no") for a in AGES[:2]))
+        half = 1.96 * np.sqrt(0.25 / 4000)
         control.append((one.value - half, one.value + half))
     assert abs(far_from_95(held(true, np.array(found)), times)) < 3.3
-    assert abs(far_from_95(held(true, np.array(control)), times)) > 3.3
+    assert far_from_95(held(true, np.array(control)), times) < -3.3
