@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.models.trend import Trend
 from deniable.analyses.regression import Regression
+from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.posterior import Posterior
 from deniable.inference.results import Answer, JointAnswer
 
@@ -29,7 +31,7 @@ def public_names() -> dict[str, Any]:
 
 
 NAMES = public_names()
-RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression)}
+RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Among, Trend)}
 
 
 def a_survey() -> dict[str, Any]:

@@ -29,6 +29,7 @@ _HOMES = {  # of each promised name
     "analyses.associations": ("associations",),
     "analyses.comparison": ("compare",),
     "analyses.regression": ("regress",),
+    "analyses.models.trend": ("trend",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
         "ArmSizeWarning", "HomogeneityWarning",
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from deniable import simulate as simulate
     from deniable.analyses.associations import associations as associations
     from deniable.analyses.comparison import compare as compare
+    from deniable.analyses.models.trend import trend as trend
     from deniable.analyses.regression import regress as regress
     from deniable.counts.count import count as count
     from deniable.counts.counts import Counts as Counts

@@ -291,7 +291,11 @@ def test_odd_questions_say_what_to_do() -> None:
         (lambda: est.difference(("age", "old"), between=("age", "old", "young")), "two different features"),
         (lambda: est.conditional("smoker", given="income"), "conditional takes different features of this estimate"),
         (lambda: est.conditional("smoker", given="smoker"), "conditional takes different features of this estimate"),
-        *((lambda what=what: est.conditional("smoker", given=what), "conditional takes") for what in ODD),
+        *(
+            (lambda what=what: est.conditional("smoker", given=what), "conditional takes")
+            for what in ODD
+            if not isinstance(what, dict)  # these are answers that are given
+        ),
         *((lambda what=what: est.independence("smoker", what), "independence takes different") for what in ODD),
         *((lambda what=what: est.association(what, "smoker"), "association takes different") for what in ODD),
         (lambda: est.given({"age": {"old": 0.2}}).independence("smoker", "age"), "before given"),

@@ -55,7 +55,9 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Coefficients of a linear probability model, in shares: `terms` names them, the first answers being left out.
+    """Coefficients of a regression: in shares if it is linear, log odds if it is logistic (`kind`).
+
+    `terms` names them, the first answers being left out.
 
     `covariance` is the sandwich's. `shape` says how far intervals are from normal ones with its standard errors. Where
     there are not enough reports `why` says so, and intervals and p-values are nan.
@@ -69,6 +71,7 @@ class Regression:
     subject: Subject
     shape: "Shape"
     why: str = ""
+    kind: str = "linear"
 
     @property
     def enough(self) -> bool:
@@ -160,7 +163,7 @@ class Regression:
         >>> print(dn.regress(counts, "smoker", ["age"]).summary().splitlines()[0])
         Linear regression of smoker, about the population; 95% intervals; 20,000 reports.
         """
-        told = f"Linear regression of {self.outcome}, about the {self.subject}"
+        told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
         head = f"{told}; {100 * checked_level(level):g}% intervals; {self.n:,} reports."
         if not self.enough:
             return f"{head}\n{self.why}."
@@ -173,7 +176,8 @@ class Regression:
         return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False)])
 
     def __repr__(self) -> str:
-        told = f"Regression of {self.outcome} about the {self.subject}"
+        told = "Regression" if self.kind == "linear" else "Logistic regression"
+        told = f"{told} of {self.outcome} about the {self.subject}"
         if not self.enough:
             return f"<{told}: {self.why}>"
         terms = ", ".join(
@@ -216,8 +220,10 @@ class Shape:
         return np.where(np.isnan(far), np.nan, 2 * stdtr(self.degrees, -low))
 
 
-def regress(counts: Counts, outcome: Indicator, on: Sequence[str], *, about: str = "population") -> Regression:
-    """Linear regression (a linear probability model) of an outcome on other features, all at once.
+def regress(
+    counts: Counts, outcome: Indicator, on: Sequence[str], *, about: str = "population", kind: str = "linear"
+) -> Regression:
+    """Linear regression (a linear probability model), or logistic regression, of an outcome on other features.
 
     Parameters
     ----------
@@ -230,19 +236,30 @@ def regress(counts: Counts, outcome: Indicator, on: Sequence[str], *, about: str
         The names of the features to regress on; the first answer of each is left out.
     about
         "population" or "respondents".
+    kind
+        "linear", or "logistic" for log odds, which needs one table that holds all the features.
 
     Returns
     -------
     Regression
-        The coefficients, in shares, with their covariance by the sandwich formula.
+        The coefficients, in shares or in log odds, with their covariance by the sandwich formula. Where there are not
+        enough reports, or some answers decide the outcome (separation), `why` says so.
 
     Examples
     --------
     >>> dn.regress(counts, "smoker", on=["age"]).terms
     ('constant', 'age: 30-44', 'age: 45-64', 'age: 65+')
+    >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
+    array([-0.5, -0.4, -0.5, -0.6])
     """
     if not isinstance(counts, Counts):
         raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+    if kind not in ("linear", "logistic"):
+        raise EstimateError(f'a regression is of kind "linear" or "logistic"; found {kind!r}')
+    if kind == "logistic":
+        from deniable.analyses.models.logistic import logistic
+
+        return logistic(counts, outcome, on, checked_subject(about, "a regression"))
     return regression(_CountedMoments(counts, checked_subject(about, "a regression"), outcome, on), outcome)
 
 
@@ -269,10 +286,10 @@ def regression(moments: Moments, outcome: Indicator) -> Regression:
         covariance = covariance * (n / max(n - len(x), 1))
     rarest = min(found.mean[np.diagonal(squares)].min(), found.mean[with_outcome[0]], 1 - found.mean[with_outcome[0]])
     why = "" if found.reports or n * rarest >= RAREST else f"{NOT_ENOUGH} for this question: answers are too rare"
-    return Regression(told, tuple(terms), b, covariance, n, subject, _shape(found, slopes, n, subject), why)
+    return Regression(told, tuple(terms), b, covariance, n, subject, shape_of(found, slopes, n, subject), why)
 
 
-def _shape(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
+def shape_of(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
     """The distribution of coefficients whose influence on one report has these slopes by the moments.
 
     The variance of the estimated variance of a mean is V^2 (2 / n + kappa4 / V^2), with kappa4 that of the mean.

@@ -73,7 +73,7 @@ class Moments(ABC):
         every = self.names if self.plan.has_arms else names  # over arms, margins of several tables need not agree
         wanted = tuple(sorted(set(every), key=self.plan.schema.index))
         if wanted not in self.estimates:
-            self.estimates[wanted] = _local(self.table_estimate(wanted).about(self.subject))
+            self.estimates[wanted] = local_estimate(self.table_estimate(wanted).about(self.subject))
         return self.estimates[wanted]
 
     def indicator(self, what: Any, names: Sequence[str]) -> Product:
@@ -176,7 +176,7 @@ class Moments(ABC):
         return Found(mean, covariance, reports)
 
 
-def _local(est: Estimate) -> Estimate:
+def local_estimate(est: Estimate) -> Estimate:
     """An estimate from what arms say of its table alone, so that it is a weighted sum of what their kinds say."""
     groups = (replace(one, seen=one.seen.local) if isinstance(one, ArmsGroup) else one for one in est.groups)
     return replace(est, groups=tuple(groups))

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
-from deniable.inference.tensors import along, answer_row, answer_rows, margins
+from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
 
 Features = tuple[Feature, ...]
-Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer as (name, answer)
+Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice with its answer or answers as (name, answer)
 # YES and NO are the words for a flag's two answers, beside True and False themselves.
 YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 Indicated = tuple[str, Array, Array]  # a feature, and the weights on its axis of "is" and of "is not"
@@ -53,9 +53,20 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     vectors = {}
     for feature in features:
         if feature.name in answers:
-            place = place_of_answer(feature, answers[feature.name])
-            vectors[feature.name] = answer_row(len(feature.columns), place)
+            rows, places = all_answers((feature,))[0], answer_places(feature, answers[feature.name])
+            vectors[feature.name] = rows[places].sum(axis=0)
     return product_weights(features, vectors)
+
+
+def answer_places(feature: Feature, answers: Any) -> list[int]:
+    """The places of an answer, or of a list of different answers, among all answers to a feature."""
+    places: list[int] = []
+    for answer in answers if isinstance(answers, list | tuple) and len(answers) else [answers]:
+        place = place_of_answer(feature, answer)
+        if place in places:
+            raise EstimateError(f"{feature.name!r} is asked about {answer!r} twice; name each answer once")
+        places.append(place)
+    return places
 
 
 def place_of_answer(feature: Feature, answer: Any) -> int:
@@ -72,6 +83,17 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
     if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and word in options:
         return options.index(word)
     raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
+
+
+def feature_named(features: Features, name: Any) -> Feature:
+    """The feature of a name, or an error that says which there are."""
+    return features[places_of(features, [name], "this takes one of")[0]]
+
+
+def both_weights(feature: Feature, left: Array, right: Array) -> Array:
+    """The weights on a feature's axis of the product of two functions of its answers, given as weights on it."""
+    over = [over_cells((feature,), weights) for weights in (left, right)]
+    return np.asarray(over[0] * over[1] @ all_answers((feature,))[0])
 
 
 def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:
@@ -100,17 +122,21 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
 
 
 def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Array]]:
-    """The shares (with both, with the answer) for each of two answers to another feature."""
+    """The shares (with both, with the answer) for each of two answers, or groups of answers, to another feature."""
     if not isinstance(between, list | tuple) or len(between) != 3:
-        told = 'between is a feature and two of its answers: ("age", "18-29", "65+")'
+        told = 'between is a feature and two of its answers, or lists of them: ("age", "18-29", "65+")'
         raise EstimateError(f"{told}; found {between!r}")
-    feature, *answers = between
-    if not all(isinstance(answer, str | bool | np.bool_) for answer in answers) or answers[0] == answers[1]:
-        raise EstimateError(f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}")
-    pieces = []
+    name, *answers = between
+    told = f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}"
+    if not all(isinstance(answer, str | bool | np.bool_ | list | tuple) for answer in answers):
+        raise EstimateError(told)
+    pieces, seen = [], []
     for answer in answers:
-        (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (feature, answer))
+        (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (name, answer))
         pieces += [{a: is_a, b: is_b}, {b: is_b}]
+        seen.append(set(answer_places(feature_named(features, b), answer)))
+    if seen[0] & seen[1]:
+        raise EstimateError(told)
     return pieces
 
 

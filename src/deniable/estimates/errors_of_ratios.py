@@ -13,7 +13,7 @@ from deniable.estimates.interface import Respondents
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import Question
+from deniable.inference.ratios import ODDS_RATIO, Question
 from deniable.inference.trust import SLACK, shaped
 
 # The shares at which polynomials of the fourth degree are evaluated, to be known between them.
@@ -29,27 +29,41 @@ def ratio_error(
 ) -> Cumulants:
     """The cumulants of the error of top - r bottom at the ratio itself, as a sum of independent parts."""
     n = sum(group.n for group in groups)
-    parts = NOTHING
-    differ = next(k for k, (one, other) in enumerate(zip(*pieces[:2], strict=True)) if not np.array_equal(one, other))
+    parts, everybody = NOTHING, [np.eye(1, vector.shape[-1])[0] for vector in pieces[0]]
+    differ = [k for k, (one, other) in enumerate(zip(*pieces[:2], strict=True)) if not np.array_equal(one, other)]
     for place, factor, share in question.errors(shares):
-        asked, own = (differ, pieces[place]) if isinstance(place, int) else (1, [pieces[place[k]][k] for k in (0, 1)])
-        found = _error_cumulants(groups, own, asked, share, subject)
+        if isinstance(place, int):
+            own, given = pieces[place], pieces[place + 1]
+            if question is ODDS_RATIO:
+                given = [one + other for one, other in zip(own, given, strict=True)]
+            asked = differ[0] if len(differ) == 1 else None
+        else:
+            own, given, asked = [pieces[place[k]][k] for k in (0, 1)], everybody, 1
+        found = _error_cumulants(groups, own, asked, given, share, subject)
         parts = parts + found.scaled(np.nan_to_num(factor, nan=0.0, posinf=0.0, neginf=0.0) / n)
     return parts
 
 
 def _error_cumulants(
-    groups: Sequence[Respondents], weights: Sequence[Array], feature: int, share: Array, subject: Subject
+    groups: Sequence[Respondents],
+    vectors: Sequence[Array],
+    feature: int | None,
+    given: Sequence[Array],
+    share: Array,
+    subject: Subject,
 ) -> Cumulants:
-    """The cumulants of a weighted sum if a share is taken off all weights of one feature: another for each sum.
+    """The cumulants of a weighted sum less a share of what is given, which differs from it in one feature's weights.
 
     With a conditional share it is the sum's error. Every cumulant is a polynomial of the share, of the fourth degree at
-    most, and is found from its values at NODES.
+    most, and is found from its values at NODES. If they differ in several features their difference is no product, and
+    the error is taken to be shaped as that of the sum alone.
     """
-    rows = [np.atleast_2d(matrix) for matrix in weights]
-    own, of_nodes = rows[feature], _lagrange(share)
-    taken = NODES[:, None] * np.eye(1, own.shape[1])
-    rows[feature] = (own[:, None] - taken).reshape(-1, own.shape[1])  # all NODES of a row, one after another
+    if feature is None:
+        feature, share = 0, np.zeros_like(share)
+    rows = [np.atleast_2d(matrix) for matrix in vectors]
+    own, taken, of_nodes = rows[feature], np.atleast_2d(given[feature]), _lagrange(share)
+    at_each_node = own[:, None] - NODES[:, None] * taken[:, None]  # all NODES of a row, one after another
+    rows[feature] = at_each_node.reshape(-1, own.shape[1])
 
     def at_share(of: Cumulants) -> Cumulants:
         return Cumulants(*((at_nodes(getattr(of, part.name)) * of_nodes).sum(axis=-1) for part in fields(of)))

@@ -13,13 +13,15 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates import ratios_of_shares, weighted_sums
-from deniable.estimates.answers_as_weights import Features, names_of, over_cells, places_of, with_margins
+from deniable.estimates.answer_groups import among, conditional_shares, contrasts, means, merge, strata
+from deniable.estimates.answers_as_weights import Features, names_of, places_of
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.from_counts import read_counts
 from deniable.estimates.feasible import ProperTable
+from deniable.estimates.given import known_margins
 from deniable.estimates.given import subject as given_subject
-from deniable.estimates.given.conditioned_group import condition
-from deniable.estimates.given.equalities import Cells, Condition, Shares, Sums, equalities
+from deniable.estimates.given.equalities import Condition
+from deniable.estimates.given.known_margins import with_table
 from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.respondent_group import margin
@@ -121,11 +123,19 @@ class Estimate:
     table = weighted_sums.table
     summary = weighted_sums.summary
     # Ratios of shares, with their intervals.
-    conditional = ratios_of_shares.conditional
+    conditional = conditional_shares.conditional
     difference = ratios_of_shares.difference
     ratio = ratios_of_shares.ratio
     odds_ratio = ratios_of_shares.odds_ratio
     correlation = ratios_of_shares.correlation
+    # Groups of answers, and what is asked of them.
+    merge = merge.merge
+    among = among.among
+    mean_of = means.mean_of
+    contrasts = contrasts.contrasts
+    # What is known beforehand: margins, empty cells, the shares of strata.
+    given = known_margins.given
+    poststratify = strata.poststratify
     # The association of two features.
     association = pair_association.association
     independence = pair_association.independence
@@ -160,44 +170,6 @@ class Estimate:
         features = tuple(self.features[axis] for axis in axes)
         fitted = None if self.fitted is None else margin(self.fitted, axes)
         return replace(self, features=features, groups=groups, fitted=fitted, proper=None)
-
-    def given(self, known: Shares | Sums = (), *, zeros: Cells = ()) -> "Estimate":
-        """Condition mean and covariance on known margins (post-stratification), empty cells or other linear equalities.
-
-        What is known holds about the same subject as the estimate. Covariances are evaluated at the proper table that
-        obeys it and is closest to the reports. A feasible table is fitted again.
-
-        Parameters
-        ----------
-        known
-            Known proportions, `{"age": {"65+": 0.2}}`; or any equalities as `[(weights, value)]`, weights shaped like
-            `mean` and the value in respondents.
-        zeros
-            Answers that cannot go together, as `[{"smoker": True, "age": "18-29"}]`.
-
-        Returns
-        -------
-        Estimate
-            The conditioned estimate. `conditions` tells how far the estimate was from each equality. A contradiction,
-            or what no proper table can have, is an error; an equality far from the estimate is warned about.
-
-        Examples
-        --------
-        >>> round(est.given({"age": {"65+": 0.25}}).cell(age="65+").value, 9)
-        0.25
-        """
-        if self.fitted is not None and self.proper is None:
-            raise EstimateError(
-                'only a feasible table can be fitted again with what is known: method="feasible", and given(...) '
-                "before project or +"
-            )
-        told = list(equalities(self.features, self.n, known, zeros))
-        of_cells = [(what, over_cells(self.features, weights), value / self.n) for what, weights, value in told]
-        proper = self.proper and self.proper.given(of_cells)
-        before = replace(self, fitted=None, proper=None)
-        group, conditions = condition(self.groups, self.subject, told)
-        after = replace(before, groups=(group,), conditions=(*self.conditions, *conditions))
-        return _with_table(after, proper) if proper else after
 
     def __add__(self, other: "Estimate") -> "Estimate":
         if not isinstance(other, Estimate):
@@ -275,9 +247,4 @@ def estimate(
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
     est = Estimate(made.features, (made.group,), method, agreement=made.agreement).about(subject)
-    return est if made.proper is None else _with_table(est, made.proper)
-
-
-def _with_table(est: Estimate, table: ProperTable) -> Estimate:
-    """An estimate whose mean is a proper table, and whose uncertainty is its own."""
-    return replace(est, fitted=with_margins(est.features, est.n * table.shares), proper=table)
+    return est if made.proper is None else with_table(est, made.proper)

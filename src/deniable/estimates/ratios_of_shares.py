@@ -118,7 +118,7 @@ def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> 
     what
         A flag's name, or a choice's answer such as `("age", "65+")`.
     between
-        Another feature and two of its answers, such as `("age", "18-29", "65+")`.
+        Another feature and two of its answers, or lists of answers, such as `("age", "18-29", ["45-64", "65+"])`.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> 
     >>> round(est.difference("smoker", between=("age", "18-29", "65+")).value, 3)
     0.136
     """
-    return _asked(est, DIFFERENCE, two_shares(est.features, what, between))
+    return asked(est, DIFFERENCE, two_shares(est.features, what, between))
 
 
 def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
@@ -141,7 +141,7 @@ def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> Joint
     what
         A flag's name, or a choice's answer such as `("age", "65+")`.
     between
-        Another feature and two of its answers, such as `("age", "18-29", "65+")`.
+        Another feature and two of its answers, or lists of answers, such as `("age", "18-29", ["45-64", "65+"])`.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def ratio(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> Joint
     >>> round(est.ratio("smoker", between=("age", "18-29", "65+")).value, 2)
     1.55
     """
-    return _asked(est, RATIO, two_shares(est.features, what, between))
+    return asked(est, RATIO, two_shares(est.features, what, between))
 
 
 def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
@@ -176,7 +176,7 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
     """
     (a, is_a, no_a), (b, is_b, no_b) = two_indicators(est.features, first, second)
     pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
-    return _asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
+    return asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
 
 def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAnswer:
@@ -201,7 +201,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     -0.07
     """
     indicated = two_indicators(est.features, first, second)
-    found = _asked(est, CORRELATION, correlation_pieces(*indicated))
+    found = asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
     if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
         return found
@@ -226,7 +226,7 @@ def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate,
     return projected, linear_groups(projected)
 
 
-def _asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
+def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
     """The result of a question about a few shares, whose weights are products over features."""
     est = est.project(*dict.fromkeys(name for one in products for name in one))
     groups, n = linear_groups(est), est.n
@@ -263,7 +263,7 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     """
     n = sum(group.n for group in groups)
     shares = total([np.stack([weighted_sums(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
-    covariance = without_rounding(_covariance(groups, pieces, subject) / n**2, SLACK / n)
+    covariance = without_rounding(covariance_of_sums(groups, pieces, subject) / n**2, SLACK / n)
     shares = known_zeros(shares, np.einsum("...ii->...i", covariance), 1)
     trusted = _all_trusted(groups, pieces, subject).reshape(shares.shape[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -284,7 +284,7 @@ def _all_trusted(groups: Sequence[Respondents], pieces: Sequence[Weights], subje
     return np.asarray(np.all([judged[(..., *np.ix_(*places))] for places in each], axis=0))
 
 
-def _covariance(groups: Sequence[Respondents], pieces: Sequence[Weights], subject: Subject) -> Array:
+def covariance_of_sums(groups: Sequence[Respondents], pieces: Sequence[Weights], subject: Subject) -> Array:
     """The covariance matrix of a few weighted sums: from that of all entries, if these are few, or two by two."""
     if pieces[0][0].ndim == 1 and prod(map(len, pieces[0])) <= FEW_ENTRIES:
         weights = np.array([flat(one) for one in pieces])

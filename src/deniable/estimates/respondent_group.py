@@ -172,6 +172,8 @@ class Group:
         if len(looked_at) != 1 or self.asked > MOST_EXACT:
             return None
         ((k, w),) = looked_at
+        if np.count_nonzero(w[1:]) > 1:
+            return None  # several answers, or scores
         axis, n = self.axes[k], self.asked
         if axis.times or (axis.centred and not axis.sums_to_one):
             return None  # its estimate draws on several columns, or on all

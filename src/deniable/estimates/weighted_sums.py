@@ -34,7 +34,8 @@ from deniable.survey.describe import answer_in_words
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.tables import aligned
 
-Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
+OneOrMore = str | bool | Sequence[str | bool]  # an answer, or any of several
+Answers = Mapping[str, OneOrMore]  # a cell: an answer to each of some features
 
 
 @overload
@@ -74,13 +75,14 @@ def covariance_of(est: AnyEstimate, left: Sequence[Array], right: Sequence[Array
     return float(total([group.covariance(left, right, est.subject) for group in est.groups]))
 
 
-def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: str | bool) -> Answer:
+def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: OneOrMore) -> Answer:
     """The proportion of respondents with some answers, with its confidence interval.
 
     Parameters
     ----------
     answers, **more
-        An answer to each of some features, by name or as a mapping; the others are not looked at.
+        An answer to each of some features, by name or as a mapping, or a list of answers of which any will do; other
+        features are not looked at.
 
     Returns
     -------

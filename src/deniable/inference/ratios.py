@@ -69,6 +69,17 @@ class RatioDistribution:
         missing = np.where(np.isfinite(short), np.maximum(short, 0.0), 0.0)
         return replace(self, of_top=self.of_top + missing, error=error)
 
+    def scaled(self, start: float, unit: float) -> "RatioDistribution":
+        """The distribution of start + unit times the ratio: of a mean of scores, where the ratio is from 0 to 1."""
+        of_both = unit * self.of_both + start * self.of_bottom
+        return replace(
+            self,
+            top=start * self.bottom + unit * self.top,
+            of_top=unit**2 * self.of_top + 2 * start * unit * self.of_both + start**2 * self.of_bottom,
+            of_both=of_both,
+            error=None if self.error is None else self.error.scaled(unit),
+        )
+
     def limits(self, level: Any, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
         """The ends of the confidence interval; `least` or `most` where there is no end because the bottom may be zero.
 
@@ -103,6 +114,10 @@ class RatioDistribution:
         """The standard error of the ratio, by the delta method."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.sqrt(self._variance(self.value)) / np.abs(self.bottom)
+
+    def variance_at(self, r: Any) -> Any:
+        """The variance that the ratio would have if the truth were r, by the delta method."""
+        return self._variance(r) / self.bottom**2
 
     @property
     def how(self) -> str:
@@ -200,6 +215,7 @@ class DifferenceDistribution(RatioDistribution):
 
     first: RatioDistribution | None = None
     second: RatioDistribution | None = None
+    ends: tuple[float, float] = (0.0, 1.0)  # the least and the most that each of the two can be
 
     how = "Newcombe"
 
@@ -217,10 +233,19 @@ class DifferenceDistribution(RatioDistribution):
             return super().limits(level, least, most)
         sides = []
         for share in (self.first, self.second):
-            low, high = share.limits(level, 0.0, 1.0)
+            low, high = share.limits(level, *self.ends)
             sides.append((np.maximum(share.value - low, 0.0), np.maximum(high - share.value, 0.0)))
         (down, up), (other_down, other_up) = sides
         return self.value - self._length(down, other_up), self.value + self._length(up, other_down)
+
+    def scaled(self, start: float, unit: float) -> "DifferenceDistribution":
+        """The distribution of the difference of start + unit times either share: of two means of scores."""
+        assert self.first is not None
+        assert self.second is not None
+        found = super().scaled(0.0, unit)
+        assert isinstance(found, DifferenceDistribution)
+        first, second = (share.scaled(start, unit) for share in (self.first, self.second))
+        return replace(found, first=first, second=second, ends=(start, start + unit))
 
     def _length(self, one: Array, other: Array) -> Array:
         """One side of an interval, given those of both shares, whose correlation is that of the delta method."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from deniable.errors import EstimateError
 from deniable.estimates.dense_respondent_group import DenseGroup
-from deniable.estimates.designs.groups import AnyGroup
 from deniable.estimates.feasible import Equality
-from deniable.estimates.given.conditioning import Conditioning, closest_tables, uniform_tables
+from deniable.estimates.given.conditioning import Conditioning, Straight, closest_tables, uniform_tables
 from deniable.estimates.given.equalities import Condition
 from deniable.estimates.interface import Respondents
 from deniable.inference.about_whom import Subject
@@ -76,5 +76,6 @@ def _origin(group: Respondents, subject: Subject) -> Conditioning:
     """What a group was made from, and what is known of it: of an estimate straight from reports nothing is."""
     if isinstance(group, ConditionedGroup):
         return group.origin
-    assert isinstance(group, AnyGroup)
+    if not isinstance(group, Straight):
+        raise EstimateError("only an estimate straight from counts can be conditioned: say given(...) first")
     return Conditioning((group,), (tuple(range(group.truth.ndim)),), subject, (), ())

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.errors import EstimateError
+from deniable.estimates.answer_groups.merged_group import MergedGroup
 from deniable.estimates.designs.groups import AnyGroup
 from deniable.estimates.feasible import Equality, proper_table
 from deniable.estimates.interface import SeenTable, total
@@ -29,6 +30,8 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array
 from deniable.inference.trust import SLACK
+
+Straight = AnyGroup | MergedGroup  # an estimate straight from reports, whatever answers are merged
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,7 @@ class Conditioning:
     each group: the proper tables at which all covariances are evaluated.
     """
 
-    groups: tuple[AnyGroup, ...]
+    groups: tuple[Straight, ...]
     places: tuple[tuple[int, ...], ...]
     subject: Subject
     known: tuple[Known, ...]
@@ -112,7 +115,7 @@ class Conditioning:
         return Known(what, tuple(own), value)
 
     @property
-    def before(self) -> tuple[AnyGroup, ...]:
+    def before(self) -> tuple[Straight, ...]:
         """The groups' estimates of the features that are looked at, before anything is known."""
         return tuple(group.project(own) for group, own in zip(self.groups, self.places, strict=True))
 
@@ -209,7 +212,7 @@ class Conditioning:
         return total([np.abs(C) @ own for C, own in zip(self._weights, noise, strict=True)]) ** 2
 
 
-def closest_tables(groups: Sequence[AnyGroup], known: Sequence[Known]) -> tuple[Array, ...]:
+def closest_tables(groups: Sequence[Straight], known: Sequence[Known]) -> tuple[Array, ...]:
     """The proper tables of shares, one for each group, that are closest to the reports and obey what is known."""
     seen = Together(tuple(group.seen for group in groups), tuple(group.n for group in groups))
     ends, n = np.cumsum([0, *seen.cells]), sum(seen.sizes)
@@ -225,6 +228,6 @@ def closest_tables(groups: Sequence[AnyGroup], known: Sequence[Known]) -> tuple[
     return tuple(seen.split(proper_table(seen, equalities).shares))
 
 
-def uniform_tables(groups: Sequence[AnyGroup]) -> tuple[Array, ...]:
+def uniform_tables(groups: Sequence[Straight]) -> tuple[Array, ...]:
     """The tables of equally common cells, one for each group."""
     return tuple(np.full(cells, 1 / cells) for cells in (group.of_cells.shape[1] for group in groups))

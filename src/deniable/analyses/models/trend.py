@@ -1,0 +1,253 @@
+"""Trends over several waves of different people: a result of each, the slope over time, and whether all are equal.
+
+With v_i the result of wave i, V_i its variance and t_i its time, the slope is that of least squares with the weights
+1 / V_i(m), where V_i(m) is the variance that v_i would have if the truth were the weighted mean m of all waves: weights
+from each wave's own variance would favour waves that err to the side of small variances. The test of equality is
+sum (v_i - m)^2 / V_i(m), chi-square with one degree of freedom less than there are waves (a score test). The slope is a
+contrast of the waves, with the interval that is recovered from theirs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.counts.counts import Counts
+from deniable.errors import EstimateError, abbreviated
+from deniable.estimates.answers_as_weights import Indicator, indicator
+from deniable.estimates.estimate import Estimate, estimate
+from deniable.inference.about_whom import Subject
+from deniable.inference.contrasts import contrast_p_value, recovered
+from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
+from deniable.inference.ratios import RatioDistribution
+from deniable.inference.results import Answer, ChiSquareTest, JointAnswer
+from deniable.text.fixed_phrases import NOT_ENOUGH
+
+# The mean that variances are evaluated at is found in so many rounds.
+ROUNDS = 3
+
+Result = Answer | JointAnswer
+
+
+class Equality(ChiSquareTest):
+    """A test of whether a result is the same in all waves."""
+
+    name = "test of equality"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trend:
+    """A result in each of several waves, and how it changes over time.
+
+    `slope` is the change per unit of `times`, with `slope_stderr` and its `p_value` of being zero; `equality` tests
+    whether all waves are equal, whatever the order. All are nan where a wave has not enough reports.
+    """
+
+    waves: tuple[str, ...]
+    times: Array
+    results: tuple[Result, ...]
+    subject: Subject
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough reports in every wave."""
+        return all(one.enough for one in self.results)
+
+    @property
+    def slope(self) -> float:
+        """The change per unit of time, by weighted least squares."""
+        return float(self._coefficients @ self._values)
+
+    @property
+    def slope_stderr(self) -> float:
+        """The standard error of the slope, with each wave's own."""
+        return float(np.sqrt(self._coefficients**2 @ self._variances))
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of a slope of zero; its interval leaves zero out exactly if it is smaller than that."""
+        if not self.enough:
+            return nan
+        return contrast_p_value(self._values, self._coefficients, np.diag(self._variances), self._ends)
+
+    @property
+    def equality(self) -> Equality:
+        """The chi-square test of whether all waves are equal."""
+        from scipy.special import chdtrc
+
+        variances, mean = self._pooled
+        statistic = float(((self._values - mean) ** 2 / variances).sum())
+        degrees = len(self.waves) - 1
+        return Equality(statistic, degrees, float(chdtrc(degrees, statistic)) if self.enough else nan)
+
+    def slope_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The confidence interval of the slope, recovered from those of all waves.
+
+        Examples
+        --------
+        >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+        >>> low, high = dn.trend([counts, later], "smoker").slope_interval()
+        >>> low < 0 < high
+        True
+        """
+        if not self.enough:
+            return nan, nan
+        level = checked_level(level)
+        return recovered(self._values, self._coefficients, np.eye(len(self.waves)), self._ends(level))
+
+    def table(self, *, level: float = 0.95) -> "pa.Table":
+        """The result of each wave with its confidence interval, as tidy rows.
+
+        Examples
+        --------
+        >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+        >>> dn.trend([counts, later], "smoker").table().column_names
+        ['wave', 'time', 'value', 'stderr', 'low', 'high']
+        """
+        low, high = self._ends(checked_level(level))
+        return pa.table(
+            {
+                "wave": list(self.waves),
+                "time": self.times,
+                "value": self._values,
+                "stderr": [one.stderr for one in self.results],
+                "low": low,
+                "high": high,
+            }
+        )
+
+    def __repr__(self) -> str:
+        told = f"Trend over {len(self.waves)} waves about the {self.subject}"
+        if not self.enough:
+            return f"<{told}: {NOT_ENOUGH} for this question>"
+        low, high = self.slope_interval()
+        slope = f"slope {self.slope:.4f} (95 % interval {low:.4f} to {high:.4f}), p = {self.p_value:.2g}"
+        return f"<{told}: {slope}; all equal: {self.equality}>"
+
+    @property
+    def _values(self) -> Array:
+        return np.array([one.value for one in self.results])
+
+    @property
+    def _variances(self) -> Array:
+        return np.array([one.stderr**2 for one in self.results])
+
+    @property
+    def _pooled(self) -> tuple[Array, float]:
+        """The variance that each wave's result would have at the mean of all of them, and that mean."""
+        mean, variances = float(self._values.mean()), self._variances
+        for _ in range(ROUNDS):
+            variances = np.array([_variance_at(one, mean) for one in self.results])
+            mean = float((self._values / variances).sum() / (1 / variances).sum())
+        return variances, mean
+
+    @property
+    def _coefficients(self) -> Array:
+        """The weights of the waves in the slope."""
+        weights = 1 / self._pooled[0]
+        apart = self.times - (weights @ self.times) / weights.sum()
+        return np.asarray(weights * apart / (weights @ apart**2))
+
+    def _ends(self, level: float) -> tuple[Array, Array]:
+        low, high = zip(*(one.confidence_interval(level) for one in self.results), strict=True)
+        return np.array(low), np.array(high)
+
+
+def trend(
+    waves: Sequence[Estimate | Counts] | Mapping[str, Estimate | Counts],
+    what: Indicator | Callable[[Estimate], Result],
+    *,
+    times: Sequence[float] | None = None,
+) -> Trend:
+    """The trend of a share, or of any other result, over several waves of different people.
+
+    Parameters
+    ----------
+    waves
+        Estimates about the same subject, or counts (then it is about the population), in order; names of waves are the
+        keys of a mapping. Plans and epsilons may differ.
+    what
+        A flag's name, or a choice's answer or answers such as `("age", "65+")`; or a function of an estimate that gives
+        a result, such as `lambda est: est.mean_of("age", years)`, for waves that are estimates.
+    times
+        The time of each wave; 0, 1, 2 and on without them.
+
+    Returns
+    -------
+    Trend
+        `table()` has the result of each wave; `slope`, `slope_interval()` and `p_value` the change per unit of time;
+        `equality` a test of whether all waves are equal.
+
+    Examples
+    --------
+    >>> later = dn.simulate.counts(of, plan, np.random.default_rng(2), n=30_000)
+    >>> found = dn.trend({"2025": counts, "2026": later}, "smoker", times=[2025, 2026])
+    >>> found.table().column("wave").to_pylist()
+    ['2025', '2026']
+    >>> found.p_value > 0.05
+    True
+    """
+    named = waves if isinstance(waves, Mapping) else {str(k + 1): one for k, one in enumerate(_listed(waves))}
+    if len(named) < 2:
+        raise EstimateError(f"a trend is over two waves or more; found {len(named)}")
+    if times is not None and len(times) != len(named):
+        raise EstimateError(f"a trend needs a time for each of {len(named)} waves; found {len(times)}")
+    when = np.arange(float(len(named))) if times is None else np.array(times, np.float64)
+    if not np.isfinite(when).all() or np.ptp(when) == 0:
+        raise EstimateError(f"the times of waves are finite and not all the same; found {list(when)}")
+    ests = [_estimate(one, what) for one in named.values()]
+    if len({id(one) for one in named.values()}) < len(named):
+        raise EstimateError("a trend takes waves of different people; found the same one twice")
+    if len(subjects := list(dict.fromkeys(str(est.subject) for est in ests))) > 1:
+        raise EstimateError(f"waves are about the same subject; found {' and '.join(subjects)}")
+    results = tuple(_result(est, what) for est in ests)
+    return Trend(tuple(map(str, named)), when, results, ests[0].subject)
+
+
+def _listed(waves: Any) -> list[Any]:
+    if isinstance(waves, Estimate | Counts) or not isinstance(waves, Sequence):
+        raise EstimateError(f"a trend takes a list of estimates or counts; found {abbreviated(waves)}")
+    return list(waves)
+
+
+def _estimate(wave: Any, what: Any) -> Estimate:
+    """The estimate of one wave."""
+    if isinstance(wave, Estimate):
+        return wave
+    if not isinstance(wave, Counts):
+        raise EstimateError(f"a trend takes estimates or counts; found {abbreviated(wave)}")
+    if callable(what):
+        raise EstimateError("a trend of a function takes estimates, as dn.estimate gives them; found counts")
+    return estimate(wave, [what if isinstance(what, str) else what[0]]).about("population")
+
+
+def _result(est: Estimate, what: Any) -> Result:
+    """The result of one wave."""
+    if callable(what):
+        found = what(est)
+        if not isinstance(found, Answer | JointAnswer):
+            raise EstimateError(f"the function of a trend gives a result, as est.cell does; found {abbreviated(found)}")
+        return found
+    indicator(est.features, what)
+    name, answer = (what, True) if isinstance(what, str) else what
+    return est.cell({name: answer})
+
+
+def _variance_at(result: Result, value: float) -> float:
+    """The variance that a result would have if the truth were this value; its own where that is not known."""
+    own = result.stderr**2
+    if isinstance(result, Answer):
+        found, n = result.found, result.n
+        if not found.variance > 0:
+            return own
+        slope = float(found.covariance_with_variance / found.variance) / n
+        moved = own + slope * (value - result.value)
+    elif isinstance(result.distribution, RatioDistribution):
+        moved = float(result.distribution.variance_at(value))
+    else:
+        moved = own
+    return moved if moved > own / 4 else own

@@ -1,0 +1,224 @@
+"""Shares among those who gave certain answers (a subpopulation, or domain): ratios, with Fieller's intervals.
+
+That somebody is among them is one more factor of every share's weights, so that a share, a difference or an odds ratio
+among them is the same question as among everybody, with the same intervals as conditional shares have.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.errors import EstimateError
+from deniable.estimates.answers_as_weights import (
+    Features,
+    Indicator,
+    all_answers,
+    answer_places,
+    both_weights,
+    cell_weights,
+    feature_named,
+    names_of,
+    places_of,
+    two_indicators,
+    two_shares,
+)
+from deniable.estimates.interface import AnyEstimate
+from deniable.estimates.ratios_of_shares import asked
+from deniable.estimates.weighted_sums import Answers, OneOrMore
+from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
+from deniable.inference.ratios import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.results import JointAnswer
+from deniable.survey.schema import Feature
+
+Product = dict[str, Array]  # weights of the features that a share looks at
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Among:
+    """An estimate among those who gave certain answers: `est.among("smoker", ["yes", "no"])`.
+
+    `kept` are, of each feature that this depends on, the places of the answers that are not left out.
+
+    Examples
+    --------
+    >>> grown = est.among("age", ["30-44", "45-64", "65+"])
+    >>> grown
+    <among those with age: 30-44, 45-64 or 65+, of <Estimate ...>>
+    """
+
+    est: AnyEstimate
+    kept: Mapping[str, tuple[int, ...]]
+    shown: tuple[str, ...]
+
+    @property
+    def features(self) -> Features:
+        """The features that are shown, in order."""
+        return tuple(feature_named(self.est.features, name) for name in self.shown)
+
+    def among(self, name: str, answers: Sequence[str | bool]) -> "Among":
+        """The same among those who also gave one of these answers to another feature."""
+        places = answer_places(feature_named(self.est.features, name), _listed(answers))
+        kept = tuple(place for place in places if place in self.kept.get(name, places))
+        if not kept:
+            raise EstimateError(f"nobody is left: {answers!r} of {name!r} were left out before")
+        return replace(self, kept={**self.kept, name: tuple(sorted(kept))})
+
+    def project(self, *names: str) -> "Among":
+        """The shares of fewer features among the same respondents."""
+        places_of(self.features, names, "project takes one or more of")
+        return replace(self, shown=names)
+
+    def cell(self, answers: Answers | None = None, /, **more: OneOrMore) -> JointAnswer:
+        """The share of some answers among these respondents, with its interval by Fieller.
+
+        Examples
+        --------
+        >>> round(est.among("age", ["45-64", "65+"]).cell(smoker=True).value, 3)
+        0.265
+        """
+        wanted = {**(answers or {}), **more}
+        vectors = cell_weights(self.est.features, wanted)
+        for name, own in wanted.items():
+            self._check_kept(feature_named(self.est.features, name), own)
+        names = names_of(self.est.features)
+        return self.of(CONDITIONAL, [{name: vectors[names.index(name)] for name in wanted}, {}])
+
+    def table(self, *, level: float = 0.95) -> "pa.Table":
+        """The shares of all combinations of answers among these respondents, with Fieller intervals, as tidy rows.
+
+        Examples
+        --------
+        >>> est.among("age", ["45-64", "65+"]).project("age").table().column("age").to_pylist()
+        ['45-64', '65+']
+        """
+        return self._tidy(self.features, [], "proportion", level)
+
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+        """Conditional shares of a feature's answers given other features', among these respondents."""
+        others = [given] if isinstance(given, str) else list(given)
+        places_of(self.est.features, [*others, what], "conditional takes different features of this estimate,")
+        features = tuple(feature_named(self.est.features, name) for name in (*others, what))
+        return self._tidy(features, others, "proportion", level)
+
+    def difference(self, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
+        """The difference of two conditional shares among these respondents; see `Estimate.difference`."""
+        return self.of(DIFFERENCE, two_shares(self.est.features, what, between))
+
+    def ratio(self, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
+        """The ratio of two conditional shares among these respondents; see `Estimate.ratio`."""
+        return self.of(RATIO, two_shares(self.est.features, what, between))
+
+    def odds_ratio(self, first: Indicator, second: Indicator) -> JointAnswer:
+        """The odds ratio of two indicators among these respondents; see `Estimate.odds_ratio`."""
+        (a, is_a, no_a), (b, is_b, no_b) = two_indicators(self.est.features, first, second)
+        pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
+        return self.of(ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
+
+    def mean_of(self, name: str, scores: Mapping[str | bool, float] | None = None, **options: Any) -> Any:
+        """The mean of scores of a feature's answers among these respondents; see `Estimate.mean_of`.
+
+        Examples
+        --------
+        >>> round(est.among("age", ["45-64", "65+"]).mean_of("age", {"45-64": 55, "65+": 75}).value, 1)
+        64.7
+        """
+        from deniable.estimates.answer_groups.means import mean_of
+
+        return mean_of(self, name, scores, **options)
+
+    def contrasts(self, what: Indicator, **options: Any) -> "pa.Table":
+        """Contrasts of a share, or of a mean, over groups among these respondents; see `Estimate.contrasts`."""
+        from deniable.estimates.answer_groups.contrasts import contrasts
+
+        return contrasts(self, what, **options)
+
+    def of(self, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
+        """The result of a question about a few shares, each of those who are among these respondents."""
+        return asked(self.est, question, self.within(products))
+
+    def within(self, products: Sequence[Mapping[str, Array]]) -> list[Product]:
+        """The weights of shares times those of being among these respondents."""
+        own: Product = {}
+        for name, kept in self.kept.items():
+            own[name] = all_answers((feature_named(self.est.features, name),))[0][list(kept)].sum(axis=0)
+        return [self._both(dict(one), own) for one in products]
+
+    def answers(self, feature: Feature) -> list[int]:
+        """The places of a feature's answers that are not left out."""
+        return list(self.kept.get(feature.name, range(len(feature.answers))))
+
+    def _both(self, one: Product, own: Product) -> Product:
+        for name, vector in own.items():
+            feature = feature_named(self.est.features, name)
+            one[name] = both_weights(feature, one[name], vector) if name in one else vector
+        return one
+
+    def _check_kept(self, feature: Feature, answers: Any) -> None:
+        for place in answer_places(feature, answers):
+            if place not in self.answers(feature):
+                raise EstimateError(f"{feature.answers[place]!r} of {feature.name!r} is left out here")
+
+    def _tidy(self, features: Features, given: Sequence[str], what: str, level: float) -> "pa.Table":
+        """A row for each combination of answers that are not left out: shares given the answers to some features."""
+        level, rows = checked_level(level), {feature.name: all_answers((feature,))[0] for feature in features}
+        found = []
+        for places in product(*(self.answers(feature) for feature in features)):
+            both = {name: rows[name][place] for name, place in zip(rows, places, strict=True)}
+            found.append(self.of(CONDITIONAL, [both, {name: both[name] for name in given}]))
+        labels = product(*([feature.answers[place] for place in self.answers(feature)] for feature in features))
+        return tidy_results(names_of(features), list(labels), what, found, level)
+
+    def __repr__(self) -> str:
+        told = []
+        for name in self.kept:
+            feature = feature_named(self.est.features, name)
+            *first, last = (str(feature.answers[place]) for place in self.answers(feature))
+            told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
+        return f"<among those with {'; '.join(told)}, of {self.est!r}>"
+
+
+def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
+    """Shares among those who gave one of certain answers (a subpopulation), such as all but "no answer".
+
+    Parameters
+    ----------
+    name
+        A feature.
+    answers
+        The answers of those who are looked at; all others are left out.
+
+    Returns
+    -------
+    Among
+        It has `cell`, `table`, `project`, `conditional`, `difference`, `ratio`, `odds_ratio`, `mean_of`, and `among`
+        again, with Fieller intervals: how many gave these answers is estimated, too.
+
+    Examples
+    --------
+    >>> round(est.among("age", ["45-64", "65+"]).cell(age="65+").value, 3)
+    0.485
+    """
+    return Among(est, {}, names_of(est.features)).among(name, answers)
+
+
+def tidy_results(
+    names: Sequence[str], labels: Sequence[Sequence[Any]], what: str, found: Iterable[JointAnswer], level: float
+) -> "pa.Table":
+    """An Arrow table of results: a row for each, with its labels, value, standard error and interval."""
+    numbers = np.array([(one.value, one.stderr, *one.confidence_interval(level)) for one in found])
+    columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
+    if taken := set(names) & set(columns):
+        raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
+    by_name = {name: pa.array(values) for name, values in zip(names, zip(*labels, strict=True), strict=True)}
+    return pa.table(by_name | columns)
+
+
+def _listed(answers: Any) -> list[Any]:
+    if isinstance(answers, str | bool) or not isinstance(answers, Iterable):
+        return [answers]
+    return list(answers)

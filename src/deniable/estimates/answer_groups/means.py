@@ -1,0 +1,180 @@
+"""Means of scores: midpoints of ranges, or values of a scale, by estimated shares, with intervals; also by group.
+
+Scores are put between 0 and 1 first, u = (score - least) / (most - least). Then the mean of u is a weighted sum of
+shares, or a ratio of two, whose interval and verdict are those of a (conditional) share; it is scaled back after that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise, product
+from typing import Any, overload
+
+import numpy as np
+import pyarrow as pa
+
+from deniable.errors import EstimateError, abbreviated
+from deniable.estimates.answer_groups.among import Among, tidy_results
+from deniable.estimates.answers_as_weights import all_answers, answer_places, feature_named, names_of, places_of
+from deniable.estimates.interface import AnyEstimate
+from deniable.inference.intervals import checked_level
+from deniable.inference.one_feature import Array
+from deniable.inference.ratios import CONDITIONAL, DIFFERENCE, RatioDistribution
+from deniable.inference.results import JointAnswer
+from deniable.survey.schema import Choice, Feature
+
+Scores = Mapping[str | bool, float]
+
+
+@overload
+def mean_of(
+    est: AnyEstimate | Among,
+    name: str,
+    scores: Scores | None = None,
+    *,
+    by: None = None,
+    between: Sequence[Any] | None = None,
+) -> JointAnswer: ...
+@overload
+def mean_of(
+    est: AnyEstimate | Among,
+    name: str,
+    scores: Scores | None = None,
+    *,
+    by: str | Sequence[str],
+    between: None = None,
+    level: float = 0.95,
+) -> "pa.Table": ...
+def mean_of(
+    est: AnyEstimate | Among,
+    name: str,
+    scores: Scores | None = None,
+    *,
+    by: str | Sequence[str] | None = None,
+    between: Sequence[Any] | None = None,
+    level: float = 0.95,
+) -> "JointAnswer | pa.Table":
+    """The mean of scores of a feature's answers, with its confidence interval; by group; or between two groups.
+
+    Parameters
+    ----------
+    name
+        The feature.
+    scores
+        A number for each answer, such as the midpoint of a range or the value on a scale. Ranges of `Choice.bins` have
+        their midpoints if none are given. Answers without one, such as "no answer", are left out with `among` first.
+    by
+        One or more other features: the mean is given for each of their answers.
+    between
+        Another feature and two of its answers, or lists of answers: the difference of their means is given.
+    level
+        The confidence level of the table's intervals.
+
+    Returns
+    -------
+    JointAnswer or pyarrow.Table
+        The mean, or the difference of two means (Newcombe); with `by` a table of them: the features, mean, stderr, low
+        and high.
+
+    Examples
+    --------
+    >>> years = {"18-29": 24, "30-44": 37, "45-64": 55, "65+": 75}
+    >>> round(est.mean_of("age", years).value, 1)
+    47.7
+    >>> est.mean_of("age", years, by="smoker").column_names
+    ['smoker', 'mean', 'stderr', 'low', 'high']
+    >>> est.mean_of("age", years, between=("smoker", True, False)).value < 0
+    True
+    """
+    here = est if isinstance(est, Among) else Among(est, {}, names_of(est.features))
+    start, unit, vector = between_0_and_1(here, feature_named(here.est.features, name), scores)
+    if by is not None and between is not None:
+        raise EstimateError("mean_of takes by or between, not both")
+    if between is not None:
+        return _difference(here, name, vector, between, start, unit)
+    if by is None:
+        return _scaled(here.of(CONDITIONAL, [{name: vector}, {}]), "mean", start, unit)
+    others = [by] if isinstance(by, str) else list(by)
+    places_of(here.est.features, [name, *others], "mean_of takes different features of this estimate,")
+    features = [feature_named(here.est.features, other) for other in others]
+    level, found = checked_level(level), []
+    for places in product(*(here.answers(feature) for feature in features)):
+        group = {
+            feature.name: all_answers((feature,))[0][place] for feature, place in zip(features, places, strict=True)
+        }
+        found.append(_scaled(here.of(CONDITIONAL, [{name: vector, **group}, group]), "mean", start, unit))
+    labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
+    return tidy_results(others, list(labels), "mean", found, level)
+
+
+def _difference(
+    here: Among, name: str, vector: Array, between: Sequence[Any], start: float, unit: float
+) -> JointAnswer:
+    """The difference of the means of two groups."""
+    if not isinstance(between, list | tuple) or len(between) != 3:
+        raise EstimateError(f"between is a feature and two of its answers, or lists of them; found {between!r}")
+    other, *groups = between
+    places_of(here.est.features, [name, other], "mean_of takes different features of this estimate,")
+    feature = feature_named(here.est.features, other)
+    pieces: list[dict[str, Array]] = []
+    places = [answer_places(feature, group) for group in groups]
+    if set(places[0]) & set(places[1]):
+        raise EstimateError(f"between takes two different groups; found {groups[0]!r} and {groups[1]!r}")
+    for own in places:
+        group = all_answers((feature,))[0][own].sum(axis=0)
+        pieces += [{name: vector, other: group}, {other: group}]
+    return _scaled(here.of(DIFFERENCE, pieces), "difference of means", start, unit)
+
+
+def _scaled(found: JointAnswer, name: str, start: float, unit: float) -> JointAnswer:
+    """A mean, or a difference of means, of scores between 0 and 1, in the unit of the scores."""
+    assert isinstance(found.distribution, RatioDistribution)
+    origin = start if name == "mean" else 0.0
+    least, most = (origin + unit * end for end in (found.least, found.most))
+    return replace(
+        found,
+        name=name,
+        value=origin + unit * found.value,
+        distribution=found.distribution.scaled(start, unit),
+        least=least,
+        most=most,
+    )
+
+
+def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tuple[float, float, Array]:
+    """The least score, the range of all scores, and the weights on the feature's axis of scores from 0 to 1."""
+    known = _midpoints(feature) if scores is None else scores
+    if not isinstance(known, Mapping):
+        raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
+    if unknown := [answer for answer in known if answer not in feature.answers]:
+        raise EstimateError(f"{feature.name!r} has the answers {list(feature.answers)}; found {unknown[0]!r}")
+    places = here.answers(feature)
+    if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
+        rest = [answer for answer in feature.answers if answer in known]
+        raise EstimateError(
+            f"{missing[0]!r} of {feature.name!r} has no score; give it one, or leave it out: "
+            f"among({feature.name!r}, {rest})"
+        )
+    numbers = np.array([_number(known[feature.answers[place]]) for place in places])
+    start, unit = float(numbers.min()), float(np.ptp(numbers))
+    if unit == 0:
+        raise EstimateError(f"all scores of {feature.name!r} are {start:g}, so that their mean is known")
+    return start, unit, (numbers - start) / unit @ all_answers((feature,))[0][places]
+
+
+def _midpoints(feature: Feature) -> dict[str | bool, float]:
+    """The midpoints of a feature's ranges; those of open ranges are not known."""
+    edges = feature.edges if isinstance(feature, Choice) else ()
+    if not edges:
+        raise EstimateError(f"{feature.name!r} has no ranges: give a score for each answer, {{answer: number}}")
+    found: dict[str | bool, float] = {}
+    for answer, (low, high) in zip(map(str, feature.answers), pairwise(edges), strict=False):
+        if not np.isfinite(low) or not np.isfinite(high):
+            raise EstimateError(f"the range {answer!r} of {feature.name!r} is open and has no middle: give all scores")
+        found[answer] = (low + high) / 2
+    return found
+
+
+def _number(score: Any) -> float:
+    if isinstance(score, bool | str) or not np.isscalar(score) or not np.isfinite(float(score)):  # type: ignore[arg-type]
+        raise EstimateError(f"a score is a finite number; found {score!r}")
+    return float(score)  # type: ignore[arg-type]

@@ -1,0 +1,97 @@
+"""Trends over waves: least squares by hand, tests of the right size, and waves of different plans."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from tests.support.answer_groups import ARMS, BLOCK, NAMES, PLAIN, SCHEMA, counts, far_from_95, held
+
+YEARS = [2021.0, 2022.0, 2024.0]
+PLANS = [PLAIN, BLOCK, ARMS]
+
+
+def waves() -> list[dn.Estimate]:
+    return [dn.estimate(counts(plan, seed), NAMES).about("population") for seed, plan in enumerate(PLANS)]
+
+
+def test_slope_and_equality_are_weighted_least_squares_by_hand() -> None:
+    ests = waves()
+    found = dn.trend(ests, ("smoker", ["yes", "no answer"]), times=YEARS)
+    each = [est.cell(smoker=["yes", "no answer"]) for est in ests]
+    v, s = np.array([one.value for one in each]), np.array([one.stderr for one in each])
+    x = np.array([[1.0, year - 2022] for year in YEARS])
+    w = np.diag(1 / s**2)
+    b = np.linalg.solve(x.T @ w @ x, x.T @ w @ v)
+    assert found.slope == pytest.approx(b[1], abs=0.02 * found.slope_stderr)  # weights are those at the mean of waves
+    assert found.slope_stderr == pytest.approx(np.sqrt(np.linalg.inv(x.T @ w @ x)[1, 1]), rel=1e-3)
+    mean = (v / s**2).sum() / (1 / s**2).sum()
+    assert found.equality.statistic == pytest.approx(((v - mean) ** 2 / s**2).sum(), rel=0.03)
+    assert found.equality.degrees == 2
+    rows = found.table(level=0.9).to_pylist()
+    assert [row["wave"] for row in rows] == ["1", "2", "3"]
+    assert (rows[1]["low"], rows[1]["high"]) == pytest.approx(each[1].confidence_interval(0.9))
+    low, high = found.slope_interval(1 - found.p_value)
+    assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
+    assert repr(found).startswith("<Trend over 3 waves about the population: slope")
+
+
+def test_counts_names_and_functions() -> None:
+    named = {"first": counts(PLAIN, 1), "second": counts(BLOCK, 2)}
+    found = dn.trend(named, ("age", "65+"))
+    assert found.waves == ("first", "second")
+    ests = [dn.estimate(one, ["smoker", "age"]).about("population") for one in named.values()]
+    assert found.slope == pytest.approx(ests[1].cell(age="65+").value - ests[0].cell(age="65+").value)
+    years = dict(zip(SCHEMA["age"].answers, (24, 37, 55, 75), strict=True))
+    means = dn.trend(ests, lambda est: est.mean_of("age", years))
+    assert means.slope == pytest.approx(ests[1].mean_of("age", years).value - ests[0].mean_of("age", years).value)
+    among = dn.trend(ests, lambda est: est.among("smoker", ["yes", "no"]).cell(smoker="yes"))
+    assert 0 <= among.p_value <= 1
+
+
+def test_refusals_and_too_few_reports() -> None:
+    ests = waves()
+    refused: dict[str, Any] = {
+        "two waves or more": lambda: dn.trend(ests[:1], "drinks"),
+        "a list of estimates": lambda: dn.trend(ests[0], "drinks"),  # type: ignore[arg-type]
+        "a time for each of 3 waves": lambda: dn.trend(ests, "drinks", times=[1, 2]),
+        "not all the same": lambda: dn.trend(ests, "drinks", times=[1, 1, 1]),
+        "the same one twice": lambda: dn.trend([ests[0], ests[0]], "drinks"),
+        "about the same subject": lambda: dn.trend([ests[0], ests[1].about("respondents")], "drinks"),
+        "estimates or counts": lambda: dn.trend([1, 2], "drinks"),  # type: ignore[list-item]
+        "takes estimates": lambda: dn.trend([counts(PLAIN, 1), counts(PLAIN, 2)], lambda est: est.cell(drinks=True)),
+        "gives a result": lambda: dn.trend(ests, lambda est: est.n),  # type: ignore[arg-type,return-value]
+    }
+    for told, ask in refused.items():
+        with pytest.raises(dn.EstimateError, match=told):
+            ask()
+    few = dn.trend([counts(PLAIN, 1, n=20), counts(PLAIN, 2, n=20)], ("age", "65+"))
+    assert np.isnan(few.p_value)
+    assert np.isnan(few.equality.p_value)
+    assert "not enough reports" in repr(few)
+
+
+@pytest.mark.slow
+def test_tests_have_their_size_and_intervals_of_slopes_hold() -> None:
+    """Of a rare answer. The control takes the waves' numbers as if nothing had been randomized."""
+    rng, times, k = np.random.default_rng(4), 300, 4
+    rare = dn.Plan(dn.Schema([SCHEMA["smoker"]]), epsilon=2.0)
+    line = np.array([0.03, 0.04, 0.05, 0.06])
+    equal, slopes, control = [], [], []
+    for _ in range(times):
+        same, rising = [], []
+        for i in range(k):
+            for share, into in ((0.04, same), (line[i], rising)):
+                truth = dn.simulate.Truth(rare.schema, np.array([share, 0.9 - share, 0.1]))
+                into.append(dn.simulate.counts(truth, rare, rng, n=1500 * (1 + i)))
+        one = dn.trend(same, ("smoker", "yes"))
+        equal.append(one.equality.p_value < 0.05)
+        slopes.append(dn.trend(rising, ("smoker", "yes")).slope_interval())
+        shares, n = np.clip(one.table()["value"].to_numpy(), 0.001, 1), 1500 * (1 + np.arange(k))
+        plain = shares * (1 - shares) / n
+        mean = (shares / plain).sum() / (1 / plain).sum()
+        control.append(((shares - mean) ** 2 / plain).sum() > 7.81)
+    assert abs(far_from_95(1 - np.mean(equal), times)) < 3.3
+    assert abs(far_from_95(held(0.01, np.array(slopes)), times)) < 3.3
+    assert far_from_95(1 - np.mean(control), times) < -3.3
