@@ -30,7 +30,7 @@ def run() -> None:
     c = np.array([counts.array(*names)[tuple(int(k in J) for k in range(8))] for J in sets], float)
 
     def ours() -> None:
-        est = dn.estimate(counts, names, method="unbiased")
+        est = dn.estimate(counts, names, method="unbiased", about="respondents")
         _ = est.mean, est.variance
 
     def by_matrices() -> None:

@@ -159,7 +159,7 @@ def measure(setting: Setting) -> Result:
         truth, counts, seen = survey(setting, plan, rng)
         found = {}
         for method in ("unbiased", "consistent", "feasible"):
-            table = dn.estimate(counts, plan.schema.names, method=method).table()
+            table = dn.estimate(counts, plan.schema.names, method=method, about="respondents").table()
             found[method] = table["proportion"].to_numpy().reshape(truth.shape)
         low, high = (table[name].to_numpy() for name in ("low", "high"))
         for true, inside, claimed in zip(

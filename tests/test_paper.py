@@ -95,7 +95,7 @@ def test_axis_by_axis_is_the_papers_estimate() -> None:
     plan = dn.Plan(dn.Schema([dn.Flag(name) for name in "abc"]), dict.fromkeys("abc", rr))
     counts = dn.count(dn.randomize({name: rng.random(300) < 0.4 for name in "abc"}, plan, rng=rng), list("abc"))
     c, n = lattice(counts.array(*"abc")), counts.n
-    est = dn.estimate(counts, list("abc"), method="unbiased")
+    est = dn.estimate(counts, list("abc"), method="unbiased", about="respondents")
     mu = paper.inverse_mean_matrix(3, P, Q) @ (c - n * paper.background(3, P))
     np.testing.assert_allclose(lattice(est.mean), mu, rtol=1e-10)
     stated = paper.estimate_covariance(c, n, 3, P, Q)
