@@ -10,7 +10,7 @@ from deniable.estimates import ratios_of_shares
 from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.interface import linear_groups
 from deniable.estimates.ratios_of_shares import ratio_of
-from deniable.inference.ratios import CONDITIONAL
+from deniable.inference.ratio_questions import CONDITIONAL
 
 SCHEMA = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"]), dn.Choice("c", ["1", "2", "3", "4"])])
 OF = dn.simulate.truth(

@@ -10,7 +10,8 @@ from deniable.estimates.errors_of_ratios import ratio_error
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import limits
-from deniable.inference.ratios import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question, RatioDistribution
+from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.ratios import RatioDistribution
 from deniable.inference.trust import shaped
 
 

@@ -10,7 +10,8 @@ from deniable.estimates.ratios_of_shares import ratio_of
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import limits
-from deniable.inference.ratios import CONDITIONAL, RatioDistribution
+from deniable.inference.ratio_questions import CONDITIONAL
+from deniable.inference.ratios import RatioDistribution
 
 LEVELS = np.concatenate([np.linspace(0.01, 0.99, 99), [0.995, 0.999]])
 

@@ -5,17 +5,8 @@ import pytest
 from scipy import stats
 
 import deniable as dn
-from deniable.inference.ratios import (
-    CONDITIONAL,
-    CORRELATION,
-    DIFFERENCE,
-    ODDS_RATIO,
-    RATIO,
-    SURELY_POSITIVE,
-    Question,
-    RatioDistribution,
-    without_rounding,
-)
+from deniable.inference.ratio_questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.ratios import SURELY_POSITIVE, RatioDistribution, without_rounding
 from tests.support.surveys import survey
 
 ALL = {question.name: question for question in (CONDITIONAL, DIFFERENCE, RATIO, ODDS_RATIO, CORRELATION)}

@@ -14,7 +14,7 @@ from deniable.estimates.ratios_of_shares import ratio_of
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import limits
-from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, Question
+from deniable.inference.ratio_questions import CONDITIONAL, CORRELATION, DIFFERENCE, Question
 from deniable.inference.tensors import answer_rows
 
 KINDS = ("cells", "margins", "conditional shares", "differences", "correlations")

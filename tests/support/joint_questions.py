@@ -10,7 +10,7 @@ from deniable.estimates.ratios_of_shares import ratio_of
 from deniable.estimates.respondent_group import Group
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import wald
-from deniable.inference.ratios import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.ratio_questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.inference.tensors import along, answer_rows, flat, margins
 from tests.support.many_surveys import LEVEL, Setting, Surveys, respondents, surveys
 

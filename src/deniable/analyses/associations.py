@@ -30,7 +30,8 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array, Axis
-from deniable.inference.ratios import CORRELATION, RatioDistribution
+from deniable.inference.ratio_questions import CORRELATION
+from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import merged_in_words
 from deniable.inference.tensors import answer_rows, weighted
 from deniable.inference.trust import Bools

@@ -13,7 +13,7 @@ from deniable.estimates.interface import Respondents
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import ODDS_RATIO, Question
+from deniable.inference.ratio_questions import ODDS_RATIO, Question
 from deniable.inference.trust import SLACK, shaped
 
 # The shares at which polynomials of the fourth degree are evaluated, to be known between them.

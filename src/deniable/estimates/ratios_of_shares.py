@@ -30,17 +30,8 @@ from deniable.estimates.respondent_group import judge, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import (
-    CONDITIONAL,
-    CORRELATION,
-    DIFFERENCE,
-    ODDS_RATIO,
-    RATIO,
-    DifferenceDistribution,
-    Question,
-    RatioDistribution,
-    without_rounding,
-)
+from deniable.inference.ratio_questions import CONDITIONAL, CORRELATION, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.ratios import DifferenceDistribution, RatioDistribution, without_rounding
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
 from deniable.inference.trust import SLACK, Bools, known_zeros

@@ -31,7 +31,7 @@ from deniable.estimates.ratios_of_shares import asked
 from deniable.estimates.weighted_sums import Answers, OneOrMore
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
+from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.inference.results import JointAnswer
 from deniable.survey.schema import Feature
 

@@ -10,7 +10,7 @@ from deniable.estimates import ratios_of_shares
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.answers_as_weights import feature_named, indicator, names_of
 from deniable.estimates.interface import AnyEstimate
-from deniable.inference.ratios import CONDITIONAL
+from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
 
 Given = str | Sequence[Any] | Mapping[str, Any]

@@ -25,7 +25,7 @@ from deniable.estimates.ratios_of_shares import covariance_of_sums
 from deniable.inference.contrasts import as_correlation, contrast_p_value, holm, recovered
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import CONDITIONAL
+from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
 from deniable.inference.tensors import contract
 from deniable.survey.schema import Feature

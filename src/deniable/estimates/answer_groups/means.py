@@ -18,7 +18,8 @@ from deniable.estimates.answers_as_weights import all_answers, answer_places, fe
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import CONDITIONAL, DIFFERENCE, RatioDistribution
+from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE
+from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import JointAnswer
 from deniable.survey.schema import Choice, Feature
 
