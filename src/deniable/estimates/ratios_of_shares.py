@@ -44,7 +44,6 @@ from deniable.inference.ratios import (
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
 from deniable.inference.trust import SLACK, Bools, known_zeros
-from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
 Weights = Sequence[Array]  # that are a product over features: one vector each, or rows of which all are combined
@@ -203,7 +202,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     indicated = two_indicators(est.features, first, second)
     found = _asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
-    if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
+    if est.subject is Subject.RESPONDENTS or any(len(feature.columns) > 1 for feature in pair.features):
         return found
     groups, rows = linear_groups(pair), all_answers(pair.features)
     test = wald_test_if_any(groups, rows, Subject.POPULATION)

@@ -26,7 +26,7 @@ from deniable.page.pairs import (
     square_chart,
 )
 from deniable.page.single_questions import shares_chart
-from deniable.survey.describe import epsilon_in_words, short_name
+from deniable.survey.describe import epsilon_in_words, question_title, short_name
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import (
     BELIEF,
@@ -170,7 +170,11 @@ def _counted(arm: Plan) -> Iterable[tuple[str, ...]]:
 def _asked(plan: Plan) -> Table:
     """The questions with their possible answers, and whether they are protected."""
     rows = tuple(
-        (question, _possible_answers(features), "yes" if of_question(plan, question) else "NOT PROTECTED")
+        (
+            question_title(features),
+            _possible_answers(features),
+            "yes" if of_question(plan, question) else "NOT PROTECTED",
+        )
         for question, features in plan.schema.questions.items()
     )
     caption = "The questions, their possible answers, and whether answers are protected"
@@ -181,8 +185,10 @@ def _possible_answers(features: Sequence[Feature]) -> str:
     """The possible answers to a question; of many, the first."""
     first = features[0]
     if isinstance(first, Choice):
-        return _some(first.values)
-    return f"any of: {_some([short_name(feature) for feature in features])}" if first.question else "yes or no"
+        return _some(first.titles)
+    skipped = "" if first.missing is None else f", or {isolated(first.missing)}"
+    named = f"any of: {_some([short_name(feature) for feature in features])}" if first.question else "yes or no"
+    return named + skipped
 
 
 def _some(answers: Sequence[str]) -> str:
