@@ -352,7 +352,11 @@ def _feature(place: int, table: Any, new: tuple[str, ...]) -> Feature:
     texts = all(
         isinstance(table.get(key, ""), str) for key in ("question", "missing", "label", "question_label", "help")
     )
-    _need(isinstance(name, str) and texts, "a feature's name, question, missing, labels and help must be text", table)
+    _need(
+        isinstance(name, str) and texts,
+        "a feature's name and question must be text, and its missing, labels and help",
+        table,
+    )
     unknown = sorted(set(table) - {"name", "question", "values", "edges", *new})
     _need(not unknown, f"feature {name!r} has an unknown key", unknown)
     if "values" in table:
