@@ -22,7 +22,7 @@ from deniable.page.blocks import (
     with_merged,
 )
 from deniable.page.single_questions import extremes_in_words
-from deniable.survey.schema import Flag, Schema
+from deniable.survey.schema import Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
 
@@ -80,15 +80,15 @@ def _merged_in_words(pairs: Sequence[RankedPair]) -> str:
     return f" For {merged:,} pair{'s' * (merged != 1)} rare answers were merged into one; the table says which."
 
 
-def square_chart(schema: Schema, pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
+def square_chart(questions: Sequence[str], pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
     """The heat map of all pairs, or of those of the features that go together most surely; None of a single pair.
 
-    `every` is whether all pairs of questions were asked of somebody together.
+    `questions` are all questions, in order; `every` is whether all pairs of them were asked of somebody together.
     """
     if len(pairs) < 2:
         return None
     chosen = set(surest_features(pairs, SQUARE))
-    names = [name for name in schema.names if name in chosen]
+    names = [name for name in questions if name in chosen]
     shown = [pair for pair in pairs if chosen.issuperset(pair.names)]
     by_names = {pair.names: pair for pair in shown}
     effects = [[_depth(by_names.get((left, right))) for left in names[:i]] for i, right in enumerate(names)]

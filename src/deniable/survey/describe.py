@@ -4,7 +4,8 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice
 from math import prod
@@ -324,6 +325,13 @@ def question_title(features: Sequence[Feature]) -> str:
     """What people read as a question of one feature or of several flags."""
     first = features[0]
     return (isinstance(first, Flag) and (first.question_label or first.question)) or first.title
+
+
+def distinct_titles(features: Iterable[Feature]) -> dict[str, str]:
+    """What people read as each feature, by its name: its title, or its name if another one has that title too."""
+    titles = {feature.name: feature.title for feature in features}
+    times = Counter(titles.values()) + Counter({name for name, title in titles.items() if name != title})
+    return {name: title if times[title] == 1 else name for name, title in titles.items()}
 
 
 def answer_in_words(feature: Feature, answer: str | bool) -> str:
