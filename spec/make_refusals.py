@@ -64,10 +64,9 @@ PLAN_RULES = {
         "missing that is a flag's answer",
         "missing without a word",
     ),
-    "missing of a choice is one of its values, of one with edges the last, and no number": (
+    "missing of a choice is one of its values, of one with edges the last": (
         "missing that is no value",
         "missing before the ranges",
-        "missing a number among ranges",
     ),
     "labels are an object of texts, for some of the values of a choice": (
         "labels a list",

@@ -34,7 +34,7 @@ BEYOND_A_SCHEMA = {
         "edges fall",
         "edges for missing too",
     },
-    "missing of a choice is one of its values, of one with edges the last, and no number": {
+    "missing of a choice is one of its values, of one with edges the last": {
         "missing that is no value",
         "missing before the ranges",
     },

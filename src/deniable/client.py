@@ -47,7 +47,9 @@ SCALE = 1 << 16  # Probabilities, and the shares of arms, are integers over this
 PRIME = (1 << 31) - 1  # Hashes are polynomials modulo this prime.
 COEFFICIENTS = 4  # A hash is a cubic polynomial, so that any four values hash independently.
 EVERYBODY = "everybody"  # A plan without arms has one arm of this name.
+TEXTS = ("question", "missing", "label", "question_label", "help")  # These keys of a feature hold texts.
 NEW_KEYS = ("missing", "label", "labels", "question_label", "help")  # A feature has these in version 2 alone.
+KEYS = {1: ("name", "question", "values", "edges"), 2: ("name", "question", "values", "edges", *NEW_KEYS)}  # by version
 MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
 
 Source = Callable[[int], bytes]  # n -> n random bytes
@@ -273,14 +275,13 @@ def read(plan: Plan) -> CheckedPlan:
         return plan
     document = _parse(plan)
     tables: Any = _arms_of_version_1(document) if document["version"] == 1 else document.get("arms")
-    new = NEW_KEYS if document["version"] == 2 else ()
-    features = [_feature(place, table, new) for place, table in enumerate(document["features"])]
+    features = [_feature(place, table, document["version"]) for place, table in enumerate(document["features"])]
     names = [feature["name"] for feature in features]
     _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
     _need(isinstance(tables, list), "a plan of version 2 has a list of arms", tables)
     arms = tuple(_arm(f"arm {number}", table, features) for number, table in enumerate(tables))
     _check_arms(tables, arms, names)
-    _check_form(document, tables, arms, features)
+    _check_form(document, tables, arms)
     largest = max(arms, key=lambda arm: math.prod(block.ratio for block in arm))
     _check_stated(document, "epsilon", log_up(block.ratio for block in largest))
     return CheckedPlan(
@@ -345,59 +346,41 @@ def _arms_of_version_1(document: dict[str, Any]) -> list[Any]:
     return [{"name": EVERYBODY, "share": SCALE, "blocks": alone}]
 
 
-def _feature(place: int, table: Any, new: tuple[str, ...]) -> Feature:
+def _feature(place: int, table: Any, version: int) -> Feature:
     """Check a feature and freeze it; refuse one that could not be asked."""
     _need(isinstance(table, dict), f"feature {place} of the plan must be an object", table)
     name, values, edges = table.get("name"), table.get("values"), table.get("edges")
-    texts = all(
-        isinstance(table.get(key, ""), str) for key in ("question", "missing", "label", "question_label", "help")
-    )
-    _need(
-        isinstance(name, str) and texts,
-        "a feature's name and question must be text, and its missing, labels and help",
-        table,
-    )
-    unknown = sorted(set(table) - {"name", "question", "values", "edges", *new})
+    right = all(isinstance(text, str) for text in (name, *(table.get(key, "") for key in TEXTS)))
+    _need(right, "a feature's name and question must be text, and its missing, labels and help", table)
+    unknown = sorted(set(table) - {*KEYS[version]})
     _need(not unknown, f"feature {name!r} has an unknown key", unknown)
     if "values" in table:
         texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
         right = texts and 2 <= len(values) <= MAX_VALUES and len(set(values)) == len(values)
         _need(right, f"feature {name!r}: values must be a list of 2 to {MAX_VALUES} different texts", values)
     _check_missing(name, table)
+    _check_labels(name, table)
     if "edges" in table:
-        but = " but for missing" if "missing" in table else ""
-        ranges = len(values or ()) - ("missing" in table)
-        right = values and isinstance(edges, list) and len(edges) == ranges + 1 and _rise(edges)
-        _need(right, f"feature {name!r}: edges must be rising numbers as text, one more than its values{but}", edges)
-    if "labels" in table:
-        labels = table["labels"]
-        right = (
-            isinstance(labels, dict)
-            and values
-            and {*labels} <= {*values}
-            and all(isinstance(one, str) for one in labels.values())
-        )
-        _need(right, f"feature {name!r}: labels must be texts for some of its values", labels)
-        table = table | {"labels": MappingProxyType(labels)}
+        bounds = len(values or ()) + ("missing" not in table)  # a missing answer is no range
+        right = values and isinstance(edges, list) and len(edges) == bounds and _rise(edges)
+        _need(right, f"feature {name!r}: edges must be rising numbers as text, one more than its values", edges)
     return MappingProxyType({key: tuple(part) if isinstance(part, list) else part for key, part in table.items()})
 
 
 def _check_missing(name: str, table: dict[str, Any]) -> None:
     """Refuse what a skipped question is called if it is not an answer of its own, told apart from all others."""
-    if "missing" not in table:
-        return
-    missing, values = table["missing"], table.get("values")
-    if values is None:
-        _need(
-            missing and missing not in FLAG_WORDS,
-            f"feature {name!r}: missing must be no word for true or false",
-            missing,
-        )
-    elif "edges" in table:
-        right = isinstance(values, list) and values[-1:] == [missing] and number(missing) is None
-        _need(right, f"feature {name!r}: missing must be its last value, and no number", missing)
-    else:
-        _need(missing in values, f"feature {name!r}: missing must be one of its values", missing)
+    missing, values = table.get("missing"), table.get("values", [])
+    among = values[-1:] if "edges" in table else values  # number ranges come first
+    own = missing in among if values else missing not in {"", *FLAG_WORDS}
+    what = "one of its values, the last one of number ranges; of a flag no word for true or false"
+    _need("missing" not in table or own, f"feature {name!r}: missing must be {what}", missing)
+
+
+def _check_labels(name: str, table: dict[str, Any]) -> None:
+    """Refuse what people read instead of values if it is not of a choice's values, or no text."""
+    labels, values = table.get("labels", {}), table.get("values", ())
+    right = isinstance(labels, dict) and all(isinstance(label, str) for label in labels.values())
+    _need(right and {*labels} <= {*values}, f"feature {name!r}: labels must be texts for its values", labels)
 
 
 def _rise(edges: list[Any]) -> bool:
@@ -427,8 +410,8 @@ def _block(where: str, table: Any, features: list[Feature]) -> Block:
     right = all(type(place) is int and 0 <= place < len(features) for place in places) and sorted({*places}) == places
     _need(right, f"{where}: its features must be places from 0 to {len(features) - 1}, in rising order", places)
     asked, protocol = tuple(features[place] for place in places), MappingProxyType(integers)
-    levels = tuple(len(feature["values"]) if "values" in feature else 2 + ("missing" in feature) for feature in asked)
-    m = math.prod(levels) if len(asked) > 1 or "values" in asked[0] or "missing" in asked[0] else 1
+    levels = tuple(len(feature.get("values", "012" if "missing" in feature else "01")) for feature in asked)
+    m = math.prod(levels) if len(asked) > 1 or not {"values", "missing"}.isdisjoint(asked[0]) else 1
     _need(m <= MAX_VALUES, f"{where}: there must be at most {MAX_VALUES} combinations of answers", m)
     _check_protocol(f"feature {' x '.join(feature['name'] for feature in asked)!r}", protocol, m)
     public = protocol["name"] == "public"
@@ -449,16 +432,13 @@ def _check_arms(tables: list[Any], arms: Sequence[Sequence[Block]], names: list[
     _need(len(public) == 1, "what is public in one arm must be so in every arm", public)
 
 
-def _check_form(
-    document: dict[str, Any], tables: list[Any], arms: Sequence[Sequence[Block]], features: list[Feature]
-) -> None:
+def _check_form(document: dict[str, Any], tables: list[Any], arms: Sequence[Sequence[Block]]) -> None:
     """Refuse a plan that is not written in the one way that there is for it."""
     right = "assigned" not in document or (document["assigned"] is True and len(arms) > 1)
     _need(right, "assigned must be true, of several arms, or left out", document.get("assigned"))
     if len(arms) == 1 and document["version"] == 2:
-        new = any(len(block.places) > 1 for block in arms[0]) or any(
-            not feature.keys().isdisjoint(NEW_KEYS) for feature in features
-        )
+        together = any(len(block.places) > 1 for block in arms[0])
+        new = together or not {*itertools.chain(*document["features"])}.isdisjoint(NEW_KEYS)
         what = (
             f"one arm is named {EVERYBODY!r}, and is version 1 without blocks of several features, missing and labels"
         )
@@ -521,11 +501,9 @@ def answer(record: Mapping[str, Any], name: str, *, skipped: bool = False) -> An
     """Look a feature's answer up in a record: None if it is not there and the question may be skipped."""
     if not isinstance(record, Mapping):
         raise AnswerError("a record is a mapping such as {'smoker': True}; found " + type(record).__name__)
-    if name not in record:
-        if skipped:
-            return None
+    if name not in record and not skipped:
         raise AnswerError(f"column {name!r} is missing")
-    return record[name]
+    return record.get(name)
 
 
 def encode(feature: Feature, answer: Any) -> int:
@@ -538,10 +516,8 @@ def encode(feature: Feature, answer: Any) -> int:
         answer, found = feature["missing"], None
     if values is not None:
         return _encode_choice(feature, answer, found)
-    if isinstance(answer, str) and answer in FLAG_WORDS:
-        return FLAG_WORDS[answer]
-    if isinstance(answer, str) and answer == feature.get("missing"):
-        return 2
+    if isinstance(answer, str) and (answer in FLAG_WORDS or answer == feature.get("missing")):
+        return FLAG_WORDS.get(answer, 2)
     if not isinstance(answer, str) and found in (0, 1):
         return int(found)
     raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0")

@@ -82,7 +82,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"name": "a", "values": ["x", "y"], "question": "q"},
         "question is not for a question with",
     ),
-    "group's label of ranges": ({"name": "a", "edges": [0, 1, 2], "question_label": "q"}, "is not for number ranges"),
+    "group's label of ranges": (
+        {"name": "a", "edges": [0, 1, 2], "question_label": "q"},
+        "is not for a question with edges",
+    ),
     "labels a list": ({"name": "a", "values": ["x", "y"], "labels": ["X"]}, "labels must be a table of texts"),
     "missing a number": ({"name": "a", "missing": 9}, "missing of 'a' must be text; found 9"),
     "values and flags": ({"name": "a", "values": ["x", "y"], "flags": ["z"]}, "has flags beside values or edges"),

@@ -131,7 +131,6 @@ class Estimate:
     ratio = ratios_of_shares.ratio
     odds_ratio = ratios_of_shares.odds_ratio
     correlation = ratios_of_shares.correlation
-    # The association of two features.
     association = pair_association.association
     independence = pair_association.independence
     # Whom it is about.

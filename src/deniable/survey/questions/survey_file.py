@@ -52,42 +52,37 @@ def feature_from_json(table: Any) -> Flag | Choice | Flags:
     """Make a feature from its JSON form, or from one table of a survey file."""
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise SchemaError(f"a feature is a table with a name; found {table!r}")
-    name = table["name"]
+    kinds = tuple(key for key in KINDS if key in table)
+    _check_table(table["name"], table, kinds)
+    given = dict(table)
+    match kinds:
+        case ():
+            return Flag(**given)
+        case ("edges",):
+            return Choice.bins(**given)
+        case ("flags",):
+            return Flags(values=given.pop("flags"), **given)
+    bounds = {"edges": Choice.bins(table["name"], table["edges"]).edges} if "edges" in table else {}
+    return Choice(**given | bounds)
+
+
+def _check_table(name: str, table: Mapping[str, Any], kinds: tuple[str, ...]) -> None:
+    """Refuse keys that there are not, that do not go together, and lists and tables that are none."""
     if unknown := set(table) - set(KEYS):
         raise SchemaError(
             f"feature {name!r}: unknown key {', '.join(map(repr, sorted(unknown)))}; "
-            f"a feature has a name and one of values, edges or flags, or nothing more for a yes/no flag; and if you "
+            "a feature has a name and one of values, edges or flags, or nothing more for a yes/no flag; and if you "
             f"like {', '.join(key for key in KEYS if key not in ('name', *KINDS))}"
         )
-    for key, kind, what in (*((key, list, "a list") for key in KINDS), ("labels", Mapping, "a table of texts")):
-        if key in table and not isinstance(table[key], kind):
+    for key in (*kinds, *({"labels"} & {*table})):
+        kind, what = (Mapping, "a table of texts") if key == "labels" else (list, "a list")
+        if not isinstance(table[key], kind):
             raise SchemaError(f"feature {name!r}: {key} must be {what}; found {table[key]!r}")
-    kinds = tuple(key for key in KINDS if key in table)
     if "flags" in kinds and len(kinds) > 1:
         raise SchemaError(f"feature {name!r} has flags beside values or edges; a question is one or the other")
-    if wrong := [key for key in (_NOT_OF_FLAG if not kinds else _NOT_OF_OTHERS) if key in table]:
-        raise SchemaError(f"feature {name!r}: {wrong[0]} is not for {_KIND_WORDS[kinds[-1] if kinds else None]}")
-    more = {key: table[key] for key in ("missing", "label", "labels", "help") if key in table}
-    match kinds:
-        case ():
-            more |= {"question_label": table["question_label"]} if "question_label" in table else {}
-            return Flag(name, table.get("question"), **more)
-        case ("values",):
-            return Choice(name, table["values"], **more)
-        case ("edges",):
-            return Choice.bins(name, table["edges"], **more)
-        case ("values", "edges"):
-            return Choice(name, table["values"], Choice.bins(name, table["edges"]).edges, **more)
-    return Flags(name, table["flags"], **more)
-
-
-_NOT_OF_FLAG, _NOT_OF_OTHERS = ("labels",), ("question", "question_label")
-_KIND_WORDS = {
-    None: "a yes/no question",
-    "values": "a question with values",
-    "edges": "number ranges",
-    "flags": "a question with flags",
-}
+    if wrong := [key for key in (("question", "question_label") if kinds else ("labels",)) if key in table]:
+        asked = "a yes/no question" if not kinds else f"a question with {kinds[-1]}"
+        raise SchemaError(f"feature {name!r}: {wrong[0]} is not for {asked}")
 
 
 def write(features: Iterable[Feature], path: str | Path) -> None:
