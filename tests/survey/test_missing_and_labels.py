@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,7 +55,8 @@ def test_titles_are_labels_or_names() -> None:
     assert SKIPPED["smoker"].title == "Do you smoke?"
     assert SKIPPED["age"].title == "age"
     assert SKIPPED["age"].titles == ("young", "refused", "65 or older")
-    assert SKIPPED["age"].labels == {"old": "65 or older"}  # type: ignore[union-attr]
+    assert SKIPPED["age"].labels == (("old", "65 or older"),)  # type: ignore[union-attr]
+    assert replace(SKIPPED["age"], name="years").titles == ("young", "refused", "65 or older")
     assert SKIPPED["drinks: tea"].title == "What do you drink?: Tea"
     assert SKIPPED["drinks: beer"].title == "What do you drink?: beer"
     assert [short_name(SKIPPED[name]) for name in ("smoker", "drinks: tea", "drinks: beer")] == [

@@ -338,7 +338,7 @@ def answer_in_words(feature: Feature, answer: str | bool) -> str:
     """An answer as people say it: yes or no for a flag, a label for a value that has one."""
     if isinstance(feature, Flag):
         return {"True": "yes", "False": "no"}.get(str(answer), str(answer))
-    return feature.labels.get(str(answer), str(answer))
+    return dict(feature.labels).get(str(answer), str(answer))
 
 
 def epsilon_in_words(epsilon: float) -> str:

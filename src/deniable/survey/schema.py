@@ -113,7 +113,12 @@ class Schema:
 
         Examples
         --------
-        >>> schema.save("survey.toml")  # doctest: +SKIP
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "survey.toml")
+        ...     schema.save(path)
+        ...     dn.Schema.load(path) == schema
+        True
         """
         from deniable.survey.questions.survey_file import write
 

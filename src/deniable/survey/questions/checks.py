@@ -4,7 +4,7 @@ import itertools
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from deniable.client import FLAG_WORDS, MAX_VALUES, number, number_text
@@ -62,20 +62,19 @@ def with_missing(values: Iterable[str], missing: str | None) -> Iterable[str]:
     return listed if missing in listed else [*listed, missing]
 
 
-def checked_labels(name: str, values: Sequence[str], labels: Any) -> tuple[str, ...]:
-    """What people read for each value: its label, or else the value itself; none that stands for two of them."""
-    if labels is None:
-        return tuple(values)
-    if not isinstance(labels, Mapping):
-        raise SchemaError(f"{name!r}: labels must be a mapping from values to texts; found {labels!r}")
-    if unknown := [value for value in labels if value not in values]:
+def checked_labels(name: str, values: Sequence[str], labels: Any) -> tuple[tuple[str, str], ...]:
+    """What people read instead of some values, in their order; no label may stand for two of them."""
+    try:
+        told = dict(labels)
+    except (TypeError, ValueError):
+        raise SchemaError(f"{name!r}: labels must be a mapping from values to texts; found {labels!r}") from None
+    if unknown := [value for value in told if value not in values]:
         raise SchemaError(f"{name!r}: labels are for its values; found one for {unknown[0]!r}, which is none of them")
-    for value, label in labels.items():
+    for value, label in told.items():
         check_text(label, f"the label of {value!r} in {name!r}")
-    shown = tuple(labels.get(value, value) for value in values)
-    if twice := repeated(shown):
+    if twice := repeated(told.get(value, value) for value in values):
         raise SchemaError(f"{name!r}: labels must tell values apart; found twice: {', '.join(map(repr, twice))}")
-    return shown
+    return tuple((value, told[value]) for value in values if told.get(value, value) != value)
 
 
 def checked_edges(name: str, edges: Any) -> tuple[float, ...]:

@@ -25,6 +25,8 @@ from deniable.survey.questions.checks import (
     with_missing,
 )
 
+Labels = tuple[tuple[str, str], ...]  # pairs of a value and what people read instead of it
+
 SEPARATOR = ": "  # This stands between a question's name and a value, in the name of a column.
 
 
@@ -137,7 +139,7 @@ class Choice:
     3
     >>> dn.Choice("age", ["18-64", "65+"], missing="no answer", label="How old are you?", labels={"65+": "65 or older"})
     Choice(name='age', values=('18-64', '65+', 'no answer'), edges=(), missing='no answer', \
-label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=None)
+label='How old are you?', labels=(('65+', '65 or older'),), help=None)
     """
 
     name: str
@@ -145,7 +147,7 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
     edges: tuple[float, ...]
     missing: str | None
     label: str | None
-    titles: tuple[str, ...]  # what people read as the answers, in the order of the codes
+    labels: Labels  # what people read instead of some values
     help: str | None
 
     def __init__(
@@ -156,7 +158,7 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
         *,
         missing: str | None = None,
         label: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | Labels = (),
         help: str | None = None,
     ) -> None:
         check_text(name, "a choice's name")
@@ -167,9 +169,9 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
             check_missing_of_ranges(name, missing)
         if bounds and every != (*range_values(bounds), *([] if missing is None else [missing])):
             raise SchemaError(f"choice {name!r}: its values do not match its edges; make it with Choice.bins")
-        titles = checked_labels(name, every, labels)
+        told = checked_labels(name, every, labels)
         self.__dict__.update(
-            name=name, values=every, edges=bounds, missing=missing, label=label, titles=titles, help=help
+            name=name, values=every, edges=bounds, missing=missing, label=label, labels=told, help=help
         )
 
     @classmethod
@@ -180,7 +182,7 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
         *,
         missing: str | None = None,
         label: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | Labels = (),
         help: str | None = None,
     ) -> "Choice":
         """Make a choice of the number ranges between `edges`; numbers are encoded by the range they fall in.
@@ -223,9 +225,9 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
         return self.label or self.name
 
     @property
-    def labels(self) -> dict[str, str]:
-        """What people read instead of a value, for those that have a label."""
-        return {value: title for value, title in zip(self.values, self.titles, strict=True) if value != title}
+    def titles(self) -> tuple[str, ...]:
+        """What people read as the answers, in the order of the codes."""
+        return tuple(dict(self.labels).get(value, value) for value in self.values)
 
     def to_json(self) -> dict[str, Any]:
         """The choice as JSON; edges are text, so that every language writes them alike."""
@@ -235,7 +237,7 @@ label='How old are you?', titles=('18-64', '65 or older', 'no answer'), help=Non
             "edges": [number_text(edge) for edge in self.edges],
             "missing": self.missing,
             "label": self.label,
-            "labels": self.labels,
+            "labels": dict(self.labels),
             "help": self.help,
         }
         return {key: part for key, part in parts.items() if part}
@@ -267,7 +269,7 @@ class Flags:
     values: tuple[str, ...]
     missing: str | None
     label: str | None
-    titles: tuple[str, ...]  # what people read as the values
+    labels: Labels  # what people read instead of some values
     help: str | None
 
     def __init__(
@@ -277,13 +279,18 @@ class Flags:
         *,
         missing: str | None = None,
         label: str | None = None,
-        labels: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | Labels = (),
         help: str | None = None,
     ) -> None:
         check_text(name, "the name of a group of flags")
         every = checked_values(name, values, least=1)
-        titles = checked_labels(name, every, labels)
-        self.__dict__.update(name=name, values=every, missing=missing, label=label, titles=titles, help=help)
+        told = checked_labels(name, every, labels)
+        self.__dict__.update(name=name, values=every, missing=missing, label=label, labels=told, help=help)
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What people read as the values."""
+        return tuple(dict(self.labels).get(value, value) for value in self.values)
 
     @property
     def features(self) -> tuple[Flag, ...]:

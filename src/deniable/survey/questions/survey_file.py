@@ -130,10 +130,9 @@ def _group(first: Flag, features: list[Feature]) -> Flags | None:
 
 
 def _group_table(group: Flags) -> dict[str, Any]:
-    labels = {value: title for value, title in zip(group.values, group.titles, strict=True) if value != title}
     parts = {
         "name": group.name, "flags": list(group.values), "missing": group.missing, "label": group.label,
-        "labels": labels, "help": group.help,
+        "labels": dict(group.labels), "help": group.help,
     }  # fmt: skip
     return {key: part for key, part in parts.items() if part}
 
