@@ -260,8 +260,8 @@ TINY = {
     ),
     "missing answers": dn.Plan(
         dn.Schema([dn.Flag("a", missing="no answer"), dn.Choice("b", ["x"], missing="no answer")]),
-        {"a": dn.UnaryEncoding(p=0.25, q=0.5), ("a", "b"): dn.GRR(epsilon=1.0)},
-        arms={("a",): 1, ("a", "b"): 3},
+        {"a": dn.SubsetSelection(epsilon=1.0, size=1), "b": dn.GRR(epsilon=0.5)},
+        arms={("a",): 1, ("b",): 3},
         unequal=True,
     ),
 }
