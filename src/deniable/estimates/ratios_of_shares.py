@@ -82,7 +82,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
         raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
     est, groups = of_features(est, "conditional", *others, what)
     first, *rest = all_answers(est.features)
-    step = max(1, MOST_NUMBERS // (est.mean.size * prod(map(len, rest))))
+    step = max(1, MOST_NUMBERS // (est.truth.size * prod(map(len, rest))))
     parts = [
         _shares_within(est, groups, [first[start : start + step], *rest], level) for start in range(0, len(first), step)
     ]
