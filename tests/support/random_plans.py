@@ -33,7 +33,7 @@ def random_plan(rng: Random, most: int, least: int = 1) -> dn.Plan:
 
 
 def _feature(rng: Random, name: str) -> Feature:
-    missing = rng.choice([None, None, None, "no answer"])
+    missing = rng.choice([*[None] * 7, "no answer"])
     if rng.random() < 0.5:
         return dn.Flag(name, missing=missing)
     return dn.Choice(name, values(rng.randint(2, 3) - (missing is not None)), missing=missing)
