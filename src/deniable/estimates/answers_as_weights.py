@@ -78,7 +78,7 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
 
     A flag's answers are also 1 and 0, and YES and NO in any case; whole numbers are the choices that are spelt so.
     """
-    options = list(feature.answers)
+    options = list[Any](feature.answers)
     if isinstance(answer, str | bool | np.bool_) and answer in options:
         return options.index(answer)
     word = str(answer).strip().lower() if isinstance(answer, str | int | np.integer | np.bool_) else None
