@@ -59,7 +59,7 @@ def test_mean_and_covariance_are_those_of_enumeration(plan: dn.Plan, method: str
     order = [plan.schema.names.index("smoker"), *(k for k, name in enumerate(plan.schema.names) if name != "smoker")]
     people = [tuple(np.array(person)[: len(order)][np.argsort(order)].tolist()) for person in PEOPLE]
     group = Group(len(people), tuple(some_axes(plan, method)), truth_tensor(plan, people))
-    est = Estimate(plan.schema.features, (group,), method)
+    est = Estimate(plan.schema.features, (group,), method).about("respondents")
     mean, covariance = exact(plan, people, method)
     np.testing.assert_allclose(est.mean.reshape(-1), mean, atol=1e-9)
     scale = max(1e-3, float(covariance.max()))
