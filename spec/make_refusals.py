@@ -45,12 +45,35 @@ PLAN_RULES = {
         "two features of one name",
     ),
     "a feature is an object, in version 1 with a protocol": ("no protocol", "not a table", "a feature that is a text"),
-    "a feature has no other keys than name, question, values, edges and, in version 1, protocol": (
+    "a feature has no other keys than name, question, values and edges; in version 1 protocol, in version 2 missing, "
+    "label, labels, question_label and help": (
+        "a label in version 1",
+        "missing in version 1",
         "a group",
         "an extra key",
         "a feature with its own protocol",
     ),
-    "a feature's name and question are texts": ("name a number", "question a number"),
+    "a feature's name, question, missing, label, question_label and help are texts": (
+        "name a number",
+        "question a number",
+        "missing a number",
+        "a label that is a list",
+        "help that is a number",
+    ),
+    "missing of a flag is not empty and no word for true or false": (
+        "missing that is a flag's answer",
+        "missing without a word",
+    ),
+    "missing of a choice is one of its values, of one with edges the last": (
+        "missing that is no value",
+        "missing before the ranges",
+    ),
+    "labels are an object of texts, for some of the values of a choice": (
+        "labels a list",
+        "labels of a flag",
+        "a label of no value",
+        "a label that is a number",
+    ),
     "values are a list of 2 to 4096 different texts": (
         "one value",
         "4097 values",
@@ -58,7 +81,8 @@ PLAN_RULES = {
         "values a text",
         "values nested",
     ),
-    "edges are rising numbers written as text, one more than the values": (
+    "edges are rising numbers written as text, one more than the values but for missing": (
+        "edges for missing too",
         "edges on a flag",
         "edges null",
         "edges not numbers",
@@ -82,7 +106,9 @@ PLAN_RULES = {
         "a set of all combinations",
     ),
     "p is below q": ("p is q", "swapped"),
-    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices": (
+    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices, and "
+    "for flags with missing": (
+        "a flag that may be skipped by randomized response",
         "a block by randomized response",
         "a flag alone by GRR",
         "flag by GRR",
@@ -142,13 +168,14 @@ PLAN_RULES = {
         "assigned by a word",
         "one arm, assigned",
     ),
-    "one arm alone is named everybody, and has a block of several features": (
+    "one arm alone is named everybody, and has a block of several features, or missing or labels": (
         "one arm of another name",
         "what version 1 can say",
     ),
     "epsilon follows from the probabilities, of the largest arm": (
         "the epsilon of a smaller arm",
         "an arm that costs more",
+        "missing that costs nothing",
         "q raised",
         "buckets changed",
         "epsilon not a number",
@@ -160,7 +187,7 @@ PLAN_RULES = {
 }
 # The rules for answers, each with the cases that break it.
 ANSWER_RULES = {
-    "every feature of the plan has an answer": (
+    "every feature of the plan without missing has an answer": (
         "empty text",
         "null",
         "null flag",

@@ -39,6 +39,10 @@ DESIGN_TITLES = (
     "public in every arm",
     "multi-select and ranges in arms",
     "one question in two arms",
+    "missing answers alone",
+    "missing answers in blocks",
+    "missing answers in arms",
+    "labels alone",
 )
 
 
@@ -79,7 +83,7 @@ def _record(
     draws = [some_draws(unit, rng) for unit in units(document, number)]
     arm = plan.arm_names[number] if plan.assigned else None
     report = client.report_from(arm_source(document, number, draws, first), answers, document, arm)
-    asked = {name: answers[name] for name in plan.arms[number].schema.names}
+    asked = {name: answers[name] for name in plan.arms[number].schema.names if name in answers}
     how = {"arm": arm} if plan.assigned else {} if first is None else {"arm_draw": first}
     return {"answers": asked, **how, "draws": draws, "report": report.hex()}
 

@@ -222,8 +222,8 @@ def check_other_answers() -> None:
             number = drawn_arm(document, first)
             draws = [some_draws(unit, rng) for unit in units(document, number)]
             names = plan.arms[number].schema.names
-            mixed = other | {name: one[name] for name in names}
-            alone = {name: one[name] for name in names}
+            mixed = other | {name: one.get(name) for name in names}
+            alone = {name: one[name] for name in names if name in one}
             sent = {
                 client.report_from(arm_source(document, number, draws, first), r, checked) for r in (one, mixed, alone)
             }
@@ -256,6 +256,12 @@ TINY = {
             "b": dn.RandomizedResponse(p=0.2, q=0.7),
         },
         arms={"together": (["a", "b"], 0.3), "apart": ([["a"], ["b"]], 0.7)},
+        unequal=True,
+    ),
+    "missing answers": dn.Plan(
+        dn.Schema([dn.Flag("a", missing="no answer"), dn.Choice("b", ["x"], missing="no answer")]),
+        {"a": dn.SubsetSelection(epsilon=1.0, size=1), "b": dn.GRR(epsilon=0.5)},
+        arms={("a",): 1, ("b",): 3},
         unequal=True,
     ),
 }
@@ -608,7 +614,7 @@ def test_the_promise_says_the_bounds_and_names_what_is_public(plan: dn.Plan) -> 
     for name in set(plan.schema.names) - set(plan.public):
         worst = max(block.protocol.ratio for block in plan.blocks if name in block.names)
         (line,) = [line for line in alone if f"to at most {_bound(Promise(worst))} in 100 (" in line]
-        assert name in line
+        assert plan.schema[name].title in line
     assert ("You are asked one of" in words) == plan.has_arms
     assert ("comes on top of what is sent unprotected" in words) == bool(plan.public)
 

@@ -30,16 +30,23 @@ BEYOND_A_SCHEMA = {
         "assigned without a new fingerprint",
     },
     "a plan has one or more features, all of different names": {"a feature twice", "two features of one name"},
-    "edges are rising numbers written as text, one more than the values": {"edges fall"},
+    "edges are rising numbers written as text, one more than the values but for missing": {
+        "edges fall",
+        "edges for missing too",
+    },
+    "missing of a choice is one of its values, of one with edges the last": {
+        "missing that is no value",
+        "missing before the ranges",
+    },
+    "labels are an object of texts, for some of the values of a choice": {"a label of no value"},
     "p is below q": {"p is q", "swapped"},
     "q of a subset of k among m values is above k / m of 65536, so k is below m": {
         "a set of all values",
         "a set by chance alone",
         "a set of all combinations",
     },
-    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices": {
-        "a flag alone by GRR"
-    },
+    "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices, and "
+    "for flags with missing": {"a flag alone by GRR", "a flag that may be skipped by randomized response"},
     "arms have different names": {"two arms of one name"},
     "the shares of arms are whole numbers from 1 on that sum to 65536": {
         "shares off by one, below",
@@ -62,6 +69,7 @@ BEYOND_A_SCHEMA = {
     "epsilon follows from the probabilities, of the largest arm": {
         "the epsilon of a smaller arm",
         "an arm that costs more",
+        "missing that costs nothing",
         "q raised",
         "buckets changed",
         "value dropped",

@@ -47,6 +47,9 @@ SCALE = 1 << 16  # Probabilities, and the shares of arms, are integers over this
 PRIME = (1 << 31) - 1  # Hashes are polynomials modulo this prime.
 COEFFICIENTS = 4  # A hash is a cubic polynomial, so that any four values hash independently.
 EVERYBODY = "everybody"  # A plan without arms has one arm of this name.
+TEXTS = ("question", "missing", "label", "question_label", "help")  # These keys of a feature hold texts.
+NEW_KEYS = ("missing", "label", "labels", "question_label", "help")  # A feature has these in version 2 alone.
+KEYS = {1: ("name", "question", "values", "edges"), 2: ("name", "question", "values", "edges", *NEW_KEYS)}  # by version
 MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
 
 Source = Callable[[int], bytes]  # n -> n random bytes
@@ -185,12 +188,15 @@ def draw_arm(plan: Plan) -> str:
 
 
 def questions(plan: Plan, arm: str) -> list[dict[str, Any]]:
-    """List the features that an arm asks, as the plan's JSON has them, in its order; what is public is marked."""
+    """List the features that an arm asks, as the plan's JSON has them, in its order; what is public is marked.
+
+    A form shows `label` or else `name`, `labels` or else `values`, and `help`; what has `missing` may be skipped.
+    """
     checked, asked = read(plan), {}
     _need(arm is not None, f"the arm must be one of {_listed(checked.names)}", arm)
     for block in checked.arms[_arm_number(checked, arm, bytes)]:  # by its name: nothing is drawn
         for place, feature in zip(block.places, block.features, strict=True):
-            copied = {key: list(part) if isinstance(part, tuple) else part for key, part in feature.items()}
+            copied = json.loads(json.dumps(feature, default=dict))  # lists and objects of its own
             asked[place] = copied | ({"public": True} if block.public else {})
     return [asked[place] for place in sorted(asked)]
 
@@ -204,12 +210,12 @@ def promise(plan: Plan) -> str:
     checked = read(plan)
     worst: dict[str, Fraction | int] = {}  # by answer, e^epsilon of the block that protects it least
     for block in itertools.chain(*checked.arms):
-        worst |= {one["name"]: max(block.ratio, worst.get(one["name"], 1)) for one in block.features}
+        worst |= {title(one): max(block.ratio, worst.get(title(one), 1)) for one in block.features if not block.public}
     alone: dict[str, list[str]] = {}
-    for name in (name for name in worst if name not in checked.public):
-        alone.setdefault(_most(worst[name]), []).append(name)
+    for name, most in worst.items():
+        alone.setdefault(_most(most), []).append(name)
     whole = max(math.prod(block.ratio for block in arm) for arm in checked.arms)
-    public = ", ".join(checked.public)
+    public = ", ".join(title(block.features[0]) for block in checked.arms[0] if block.public)
     lines = [
         "Chance may change your answers on this device, before anything is sent.",
         WHO_DRAWS[checked.assigned].format(len(checked.arms)) if len(checked.arms) > 1 else "",
@@ -224,6 +230,14 @@ def promise(plan: Plan) -> str:
     ]
     shown = f"Not protected at all, but sent as it is: {public}." if public else ""
     return "\n".join(filter(None, [*(lines if alone else ["Nothing is protected here."]), shown]))
+
+
+def title(feature: Feature) -> str:
+    """What people read as a question: its label, or else its name; of a multi-select question, both parts."""
+    if "question" not in feature:
+        return str(feature.get("label", feature["name"]))
+    value = feature["name"].removeprefix(feature["question"] + ": ")
+    return f"{feature.get('question_label', feature['question'])}: {feature.get('label', value)}"
 
 
 def _is_positive(number: Any) -> bool:
@@ -261,7 +275,7 @@ def read(plan: Plan) -> CheckedPlan:
         return plan
     document = _parse(plan)
     tables: Any = _arms_of_version_1(document) if document["version"] == 1 else document.get("arms")
-    features = [_feature(place, table) for place, table in enumerate(document["features"])]
+    features = [_feature(place, table, document["version"]) for place, table in enumerate(document["features"])]
     names = [feature["name"] for feature in features]
     _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
     _need(isinstance(tables, list), "a plan of version 2 has a list of arms", tables)
@@ -332,26 +346,45 @@ def _arms_of_version_1(document: dict[str, Any]) -> list[Any]:
     return [{"name": EVERYBODY, "share": SCALE, "blocks": alone}]
 
 
-def _feature(place: int, table: Any) -> Feature:
+def _feature(place: int, table: Any, version: int) -> Feature:
     """Check a feature and freeze it; refuse one that could not be asked."""
     _need(isinstance(table, dict), f"feature {place} of the plan must be an object", table)
     name, values, edges = table.get("name"), table.get("values"), table.get("edges")
-    right = isinstance(name, str) and isinstance(table.get("question", ""), str)
-    _need(right, "a feature's name and question must be text", table)
-    unknown = sorted(set(table) - {"name", "question", "values", "edges"})
+    right = all(isinstance(text, str) for text in (name, *(table.get(key, "") for key in TEXTS)))
+    _need(right, "a feature's name and question must be text, and its missing, labels and help", table)
+    unknown = sorted(set(table) - {*KEYS[version]})
     _need(not unknown, f"feature {name!r} has an unknown key", unknown)
     if "values" in table:
         texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
         right = texts and 2 <= len(values) <= MAX_VALUES and len(set(values)) == len(values)
         _need(right, f"feature {name!r}: values must be a list of 2 to {MAX_VALUES} different texts", values)
+    _check_missing(name, table)
+    _check_labels(name, table)
     if "edges" in table:
-        right = values and isinstance(edges, list) and len(edges) == len(values) + 1 and _rise(edges)
+        bounds = len(values or ()) + ("missing" not in table)  # a missing answer is no range
+        right = values and isinstance(edges, list) and len(edges) == bounds and _rise(edges)
         _need(right, f"feature {name!r}: edges must be rising numbers as text, one more than its values", edges)
     return MappingProxyType({key: tuple(part) if isinstance(part, list) else part for key, part in table.items()})
 
 
+def _check_missing(name: str, table: dict[str, Any]) -> None:
+    """Refuse what a skipped question is called if it is not an answer of its own, told apart from all others."""
+    missing, values = table.get("missing"), table.get("values", [])
+    among = values[-1:] if "edges" in table else values  # number ranges come first
+    own = missing in among if values else missing not in {"", *FLAG_WORDS}
+    what = "one of its values, the last one of number ranges; of a flag no word for true or false"
+    _need("missing" not in table or own, f"feature {name!r}: missing must be {what}", missing)
+
+
+def _check_labels(name: str, table: dict[str, Any]) -> None:
+    """Refuse what people read instead of values if it is not of a choice's values, or no text."""
+    labels, values = table.get("labels", {}), table.get("values", ())
+    right = isinstance(labels, dict) and all(isinstance(label, str) for label in labels.values())
+    _need(right and {*labels} <= {*values}, f"feature {name!r}: labels must be texts for its values", labels)
+
+
 def _rise(edges: list[Any]) -> bool:
-    bounds = [_number(edge) if isinstance(edge, str) else None for edge in edges]
+    bounds = [number(edge) if isinstance(edge, str) else None for edge in edges]
     return None not in bounds and sorted(set(bounds)) == bounds  # type: ignore[type-var]
 
 
@@ -377,8 +410,8 @@ def _block(where: str, table: Any, features: list[Feature]) -> Block:
     right = all(type(place) is int and 0 <= place < len(features) for place in places) and sorted({*places}) == places
     _need(right, f"{where}: its features must be places from 0 to {len(features) - 1}, in rising order", places)
     asked, protocol = tuple(features[place] for place in places), MappingProxyType(integers)
-    levels = tuple(len(feature.get("values", "10")) for feature in asked)
-    m = math.prod(levels) if len(asked) > 1 or "values" in asked[0] else 1
+    levels = tuple(len(feature.get("values", "012" if "missing" in feature else "01")) for feature in asked)
+    m = math.prod(levels) if len(asked) > 1 or not {"values", "missing"}.isdisjoint(asked[0]) else 1
     _need(m <= MAX_VALUES, f"{where}: there must be at most {MAX_VALUES} combinations of answers", m)
     _check_protocol(f"feature {' x '.join(feature['name'] for feature in asked)!r}", protocol, m)
     public = protocol["name"] == "public"
@@ -404,8 +437,12 @@ def _check_form(document: dict[str, Any], tables: list[Any], arms: Sequence[Sequ
     right = "assigned" not in document or (document["assigned"] is True and len(arms) > 1)
     _need(right, "assigned must be true, of several arms, or left out", document.get("assigned"))
     if len(arms) == 1 and document["version"] == 2:
-        together = any(len(block.places) > 1 for block in arms[0]) and tables[0]["name"] == EVERYBODY
-        _need(together, f"one arm is named {EVERYBODY!r}, and is version 1 without blocks of several features", tables)
+        together = any(len(block.places) > 1 for block in arms[0])
+        new = together or not {*itertools.chain(*document["features"])}.isdisjoint(NEW_KEYS)
+        what = (
+            f"one arm is named {EVERYBODY!r}, and is version 1 without blocks of several features, missing and labels"
+        )
+        _need(new and tables[0]["name"] == EVERYBODY, what, tables)
 
 
 def _check_protocol(where: str, protocol: Protocol, m: int) -> None:
@@ -455,52 +492,55 @@ def _code(block: Block, record: Mapping[str, Any]) -> int:
     """The code of a combination of answers: codes of its features as digits, the first one slowest."""
     code = 0
     for feature, levels in zip(block.features, block.levels, strict=True):
-        code = code * levels + encode(feature, answer(record, feature["name"]))
+        given = answer(record, feature["name"], skipped="missing" in feature)
+        code = code * levels + encode(feature, given)
     return code
 
 
-def answer(record: Mapping[str, Any], name: str) -> Any:
-    """Look a feature's answer up in a record."""
+def answer(record: Mapping[str, Any], name: str, *, skipped: bool = False) -> Any:
+    """Look a feature's answer up in a record: None if it is not there and the question may be skipped."""
     if not isinstance(record, Mapping):
         raise AnswerError("a record is a mapping such as {'smoker': True}; found " + type(record).__name__)
-    if name not in record:
+    if name not in record and not skipped:
         raise AnswerError(f"column {name!r} is missing")
-    return record[name]
+    return record.get(name)
 
 
 def encode(feature: Feature, answer: Any) -> int:
-    """Turn an answer into its code: 0 or 1 for a flag, the value's index for a choice."""
-    name, values, number = feature["name"], feature.get("values"), _number(answer)
-    if answer is None or (isinstance(answer, str) and not answer) or (number is not None and math.isnan(number)):
-        hint = f"list a value such as 'no answer' in {name!r}" if values else "ask it as a choice with a 'no answer'"
-        raise AnswerError(f"column {name!r} has no answer (null); leave the record out, or {hint}")
+    """Turn an answer into its code: 0 or 1 for a flag, 2 for a skipped one; the value's index for a choice."""
+    name, values, found = feature["name"], feature.get("values"), number(answer)
+    if answer is None or (isinstance(answer, str) and not answer) or (found is not None and math.isnan(found)):
+        if "missing" not in feature:
+            hint = "leave the record out, or let the question be skipped: missing='no answer'"
+            raise AnswerError(f"column {name!r} has no answer (null); {hint}")
+        answer, found = feature["missing"], None
     if values is not None:
-        return _encode_choice(feature, answer, number)
-    if isinstance(answer, str) and answer in FLAG_WORDS:
-        return FLAG_WORDS[answer]
-    if not isinstance(answer, str) and number in (0, 1):
-        return int(number)
+        return _encode_choice(feature, answer, found)
+    if isinstance(answer, str) and (answer in FLAG_WORDS or answer == feature.get("missing")):
+        return FLAG_WORDS.get(answer, 2)
+    if not isinstance(answer, str) and found in (0, 1):
+        return int(found)
     raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0")
 
 
-def _encode_choice(feature: Feature, answer: Any, number: float | None) -> int:
+def _encode_choice(feature: Feature, answer: Any, found: float | None) -> int:
     name, values = feature["name"], feature["values"]
-    if isinstance(answer, bool) or (number is None and not isinstance(answer, str)):
+    if isinstance(answer, bool) or (found is None and not isinstance(answer, str)):
         raise AnswerError(f"column {name!r} takes text or a number, and got another type")
-    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(number))
+    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(found))
     if code is not None:
         return code
     if "edges" not in feature:
         raise AnswerError(f"column {name!r}: the answer is not one of its values {_listed(values)}")
     edges, bounds = feature["edges"], [float(edge) for edge in feature["edges"]]
-    if number is None:
+    if found is None:
         raise AnswerError(f"column {name!r} takes a number")
-    if not bounds[0] <= number <= bounds[-1]:
+    if not bounds[0] <= found <= bounds[-1]:
         raise AnswerError(f"column {name!r}: the answer is outside its ranges, {edges[0]} to {edges[-1]}")
-    return min(bisect.bisect_right(bounds, number), len(bounds) - 1) - 1
+    return min(bisect.bisect_right(bounds, found), len(bounds) - 1) - 1
 
 
-def _number(answer: Any) -> float | None:
+def number(answer: Any) -> float | None:
     """A number as a float, also from text such as "-1.5e3" or "inf"; None for anything else."""
     if isinstance(answer, str):
         return float(answer) if NUMBER.fullmatch(answer) or answer in ("inf", "-inf") else None
@@ -510,10 +550,10 @@ def _number(answer: Any) -> float | None:
         return None
 
 
-def number_text(number: Any) -> str:
+def number_text(given: Any) -> str:
     """Write a number as a choice's values write it: whole numbers without a point, others as short as is exact."""
-    number = float(number)
-    return str(int(number)) if math.isfinite(number) and number == int(number) else repr(number)
+    exact = float(given)
+    return str(int(exact)) if math.isfinite(exact) and exact == int(exact) else repr(exact)
 
 
 @functools.lru_cache(maxsize=64)

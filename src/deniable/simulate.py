@@ -365,7 +365,7 @@ def _independent(schema: Schema, columns: Mapping[str, Any]) -> Array:
     for feature in schema:
         given = columns[feature.name]
         one = isinstance(feature, Flag) and isinstance(given, int | float | np.number)
-        shares = [1 - given, given] if one else given
+        shares = [1 - given, given, *[0.0] * (feature.levels - 2)] if one else given  # then nobody skips it
         margin = _proper(shares, f"the shares of {feature.name!r}")
         if len(margin) != feature.levels:
             raise AnswerError(f"{feature.name!r} has {feature.levels} answers; found {len(margin)} shares")

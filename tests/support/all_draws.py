@@ -5,7 +5,6 @@ For every feature of every plan, the share of draws that give each outcome is ex
 
 import io
 import itertools
-import json
 from collections import Counter
 from collections.abc import Callable
 
@@ -27,15 +26,15 @@ Perturbed = Callable[[dn.Plan, int, list[np.ndarray]], np.ndarray]  # plan of on
 def single(plan: dn.Plan, name: str) -> dn.Plan:
     """The plan of one feature alone."""
     feature = plan.schema[name]
-    alone = dn.Flag(feature.name) if isinstance(feature, dn.Flag) else feature
+    alone = dn.Flag(feature.name, missing=feature.missing) if isinstance(feature, dn.Flag) else feature
     return dn.Plan(dn.Schema([alone]), {name: plan[name]})
 
 
 def by_client(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
     """What the client shows: a row of bits, or of one outcome, for each set of draws. After a rejection comes 0."""
-    (feature,), (protocol,) = json.loads(plan.to_json())["features"], plan.protocols
+    feature, (protocol,) = plan.schema.features[0].to_json(), plan.protocols
     checked = client.read(plan.to_json())
-    answer = feature["values"][code] if "values" in feature else bool(code)
+    answer = feature["values"][code] if "values" in feature else [False, True, None][code]
     record = {feature["name"]: answer}
     hashing = isinstance(protocol, dn.LocalHashing)
     nothing = np.zeros(len(steps[0]), np.uint16)
@@ -75,7 +74,7 @@ def by_bulk(plan: dn.Plan, code: int, steps: list[np.ndarray]) -> np.ndarray:
 def check_all_draws(plan: dn.Plan, perturbed: Perturbed) -> None:
     """Each outcome comes from exactly as many of the 65 536 draws as its numerator says."""
     (feature,), (protocol,) = plan.schema, plan.protocols
-    codes = {0, 1} if isinstance(feature, dn.Flag) else {0, feature.levels - 1}
+    codes = {0, feature.levels - 1}
     for code in codes:
         if isinstance(protocol, IndependentBits):
             ones = perturbed(plan, code, [ALL] * protocol.columns).sum(axis=0)

@@ -13,7 +13,8 @@ import pytest
 
 import deniable as dn
 from deniable.survey.blocks import Block
-from tests.support.scripted import Steps, some_answer, some_draws, width
+from tests.support.designs import SKIPPED
+from tests.support.scripted import LEFT_OUT, Steps, some_answer, some_draws, width
 
 QUESTIONS = [
     dn.Choice("region", ["north", "south", "west"]),
@@ -79,6 +80,19 @@ PLANS = {
         epsilon=1.0,
         arms=[[f"f{a}", f"f{b}"] for a in range(9) for b in range(a)],
     ),
+    "missing answers": dn.Plan(
+        SKIPPED, {"invited": dn.Public()}, epsilon=2.0, arms=[["smoker", "age"], [["drinks"], ["last"]], ["income"]]
+    ),
+    "missing answers alone": dn.Plan(
+        SKIPPED,
+        {
+            "smoker": dn.UnaryEncoding.optimized(1.0),
+            "age": dn.LocalHashing(epsilon=1.0, buckets=2),
+            "income": dn.SubsetSelection(epsilon=1.0, size=2),
+            "invited": dn.Public(),
+        },
+        epsilon=4.0,
+    ),
     "assigned": dn.Plan(
         dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=1.0, arms={"panel": ["a"], "street": ["b"]}, assigned=True
     ),
@@ -89,11 +103,12 @@ every_plan = pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
 def some_records(plan: dn.Plan, count: int, rng: np.random.Generator) -> list[dict[str, Any]]:
     """Complete records, with answers in every form that they may be given in, and an arm for each."""
     features = [feature.to_json() for feature in plan.schema]
-    return [
+    drawn = [
         {feature["name"]: some_answer(feature, rng) for feature in features}
         | {"its arm": plan.arm_names[int(rng.integers(len(plan.arms)))]}
         for _ in range(count)
     ]
+    return [{name: answer for name, answer in record.items() if answer is not LEFT_OUT} for record in drawn]
 
 
 def some_reports(plan: dn.Plan, count: int = 100) -> dn.Reports:
@@ -115,7 +130,8 @@ def code_of(block: Block, answers: dict[str, int]) -> int:
 
 def unit_json(block: Block) -> dict[str, Any]:
     """A block as one question, in the form of a plan's JSON."""
-    return block.unit.to_json() | {"protocol": {"name": block.protocol.name, **block.protocol.integers}}
+    values = {} if len(block.unit.columns) == 1 else {"values": list(map(str, block.unit.answers))}
+    return block.unit.to_json() | values | {"protocol": {"name": block.protocol.name, **block.protocol.integers}}
 
 
 def shown(unit: dict[str, Any], code: int, steps: Steps) -> tuple[int, int]:

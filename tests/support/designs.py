@@ -26,6 +26,17 @@ SELECTED = dn.Schema(
     [dn.Flag("smoker"), dn.Flags("drinks", ["tea", "beer"]), dn.Choice.bins("income", [0, 10, 20.5, inf])]
 )
 
+SKIPPED = dn.Schema(
+    [
+        dn.Flag("smoker", missing="no answer", label="Do you smoke?", help="Cigars too"),
+        dn.Choice("age", ["young", "refused", "old"], missing="refused", labels={"old": "65 or older"}),
+        dn.Choice.bins("income", [0, 10, inf], missing="no answer"),
+        dn.Flags("drinks", ["tea", "beer"], missing="skipped", label="What do you drink?", labels={"tea": "Tea"}),
+        dn.Flag("last"),
+        dn.Flag("invited", missing="not known"),
+    ]
+)
+
 DESIGNS = {
     "two flags in one block": dn.Plan(flags(2), epsilon=1.0, together=[["f0", "f1"]]),
     "blocks beside questions alone": dn.Plan(
@@ -73,6 +84,27 @@ DESIGNS = {
         dn.Schema([dn.Flag("smoker"), dn.Choice('größe "🎈"', ["<b>", "Ünïcode", "日本"])]),
         epsilon=1.5,
         arms={"both, together": ["smoker", 'größe "🎈"'], "both, apart": [["smoker"], ['größe "🎈"']]},
+    ),
+    "missing answers alone": dn.Plan(
+        SKIPPED,
+        {
+            "smoker": dn.UnaryEncoding.optimized(1.0),
+            "age": dn.SubsetSelection(epsilon=1.0, size=2),
+            "income": dn.LocalHashing(epsilon=1.0, buckets=2),
+            "invited": dn.Public(),
+        },
+        epsilon=4.0,
+    ),
+    "missing answers in blocks": dn.Plan(SKIPPED, epsilon=3.0, together=[["smoker", "income"], ["age", "drinks"]]),
+    "missing answers in arms": dn.Plan(
+        SKIPPED,
+        {"invited": dn.Public()},
+        epsilon=2.0,
+        arms=[["smoker", "age"], ["drinks"], [["smoker"], ["income", "last"]]],
+    ),
+    "labels alone": dn.Plan(
+        dn.Schema([dn.Flag("smoker", label="Do you smoke?"), dn.Choice("age", values(3), labels={"v1": "one"})]),
+        epsilon=2.0,
     ),
     "8 flags in threes": dn.Plan(flags(8), epsilon=1.0, arms=subsets(flags(8), 3)),
     "16 flags in threes": dn.Plan(flags(16), epsilon=1.0, arms=subsets(flags(16), 3)),

@@ -33,7 +33,10 @@ def random_plan(rng: Random, most: int, least: int = 1) -> dn.Plan:
 
 
 def _feature(rng: Random, name: str) -> Feature:
-    return dn.Flag(name) if rng.random() < 0.5 else dn.Choice(name, values(rng.randint(2, 3)))
+    missing = rng.choice([*[None] * 7, "no answer"])
+    if rng.random() < 0.5:
+        return dn.Flag(name, missing=missing)
+    return dn.Choice(name, values(rng.randint(2, 3) - (missing is not None)), missing=missing)
 
 
 def _parts(rng: Random, features: Sequence[Feature]) -> list[list[Feature]]:
@@ -62,7 +65,7 @@ def _protocol(rng: Random, block: Sequence[Feature]) -> Protocol:
     """Any protocol for a block, from nearly mute to nearly open."""
     epsilon, m = rng.choice([0.3, 1.0, 4.0]) * rng.uniform(0.5, 2), prod(feature.levels for feature in block)
     p, q = sorted((rng.uniform(0.01, 0.99), rng.uniform(0.01, 0.99)))
-    if len(block) == 1 and isinstance(block[0], dn.Flag):
+    if len(block) == 1 and isinstance(block[0], dn.Flag) and block[0].missing is None:
         return rng.choice([dn.RandomizedResponse(epsilon=epsilon), dn.RandomizedResponse(p=p, q=q + 0.001)])
     few = [
         lambda: dn.UnaryEncoding(p=p, q=q + 0.001),

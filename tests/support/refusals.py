@@ -129,6 +129,11 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "value dropped": (lambda d: d["features"][1]["values"].pop(), "says its epsilon is"),
     "public made": (lambda d: d["features"][0].update(protocol={"name": "public"}), "says its epsilon is"),
     "an extra key": (lambda d: d["features"][0].update(comment="x"), r"unknown key; found \['comment'\]"),
+    "missing in version 1": (
+        lambda d: d["features"][0].update(missing="no answer"),
+        r"unknown key; found \['missing'\]",
+    ),
+    "a label in version 1": (lambda d: d["features"][0].update(label="Flag?"), r"unknown key; found \['label'\]"),
     "epsilon understated": (lambda d: d.update(epsilon=d["epsilon"] / 2), "says its epsilon is"),
     "epsilon missing": (lambda d: d.pop("epsilon"), "says its epsilon is None"),
     "another version": (lambda d: d.update(version=3), "reads plans of version 1 and 2, .*found 3"),
@@ -172,6 +177,11 @@ def only_arm(document: Any, name: str, blocks: list[list[int]]) -> None:
 def many_combinations(document: Any) -> None:
     document["features"][2].update(values=values(64))
     document["features"][3].update(values=values(65))
+
+
+def ranges(document: Any, ranges: list[str], missing: str) -> None:
+    """Ages as number ranges between three edges, with a missing answer."""
+    document["features"][2].update(values=ranges, edges=["0", "1", "2"], missing=missing)
 
 
 ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
@@ -253,6 +263,59 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: only_arm(d, "everybody", [[0], [1], [2], [3], [4]]),
         "one arm is named 'everybody', and is version 1 without blocks",
     ),
+    "missing a number": (
+        lambda d: d["features"][1].update(missing=3),
+        "name and question must be text, and its missing",
+    ),
+    "missing that is no value": (
+        lambda d: d["features"][2].update(missing="no answer"),
+        "feature 'age': missing must be one of its values.*; found 'no answer'",
+    ),
+    "missing that is a flag's answer": (
+        lambda d: d["features"][1].update(missing="True"),
+        "feature 'smoker': missing must be .* of a flag no word for true or false; found 'True'",
+    ),
+    "missing without a word": (
+        lambda d: d["features"][1].update(missing=""),
+        "missing must be .* no word for true or false; found ''",
+    ),
+    "missing before the ranges": (
+        lambda d: ranges(d, ["none", "0 to under 1", "1 to 2"], "none"),
+        "missing must be one of its values, the last one of number ranges",
+    ),
+    "edges for missing too": (
+        lambda d: ranges(d, ["0 to under 1", "none"], "none"),
+        "edges must be rising numbers as text, one more than its values",
+    ),
+    "missing that costs nothing": (lambda d: d["features"][1].update(missing="no answer"), "says its epsilon is"),
+    "a flag that may be skipped by randomized response": (
+        lambda d: (
+            d["features"][1].update(missing="no answer"),
+            block(d, 0, 1, features=[1], protocol={"name": "randomized response", "p": 1, "q": 2}),
+        ),
+        "feature 'smoker' is a choice: it needs another protocol",
+    ),
+    "a label that is a list": (
+        lambda d: d["features"][1].update(label=["Smoker?"]),
+        "and its missing, labels and help",
+    ),
+    "help that is a number": (lambda d: d["features"][1].update(help=1), "and its missing, labels and help"),
+    "labels a list": (
+        lambda d: d["features"][2].update(labels=["a", "b", "c"]),
+        "labels must be texts for its values",
+    ),
+    "labels of a flag": (
+        lambda d: d["features"][1].update(labels={"true": "yes"}),
+        "labels must be texts for its values",
+    ),
+    "a label of no value": (
+        lambda d: d["features"][2].update(labels={"v9": "nine"}),
+        "labels must be texts for its values",
+    ),
+    "a label that is a number": (
+        lambda d: d["features"][2].update(labels={"v1": 1}),
+        "labels must be texts for its values",
+    ),
     "the epsilon of a smaller arm": (
         lambda d: d.update(epsilon=client.log_up([client.ratio(d["arms"][2]["blocks"][1]["protocol"], 5)])),
         "says its epsilon is",
@@ -289,15 +352,15 @@ PLAN = dn.Plan(SCHEMA, dict.fromkeys(SCHEMA.names, dn.Public()))  # public, so t
 BAD_ANSWERS: dict[str, tuple[str, Any, str, str]] = {
     "unknown value": ("age", "Old", "the answer is not one of its values 'young', 'old'", "; found 'Old'"),
     "unknown number": ("children", 3, "the answer is not one of its values '0', '1', '2.5'", "; found 3(.0)?"),
-    "empty text": ("age", "", r"no answer \(null\); leave the record out, or .* in 'age'", "; found ''"),
+    "empty text": ("age", "", r"no answer \(null\); leave the record out, or .* missing='no answer'", "; found ''"),
     "null": (
         "age",
         None,
-        r"no answer \(null\); leave the record out, or list a value such as 'no answer' in 'age'",
+        r"no answer \(null\); leave the record out, or let the question be skipped: missing='no answer'",
         "",
     ),
-    "null flag": ("smoker", None, r"no answer \(null\).*ask it as a choice with a 'no answer'", ""),
-    "nan": ("income", math.nan, r"no answer \(null\).*in 'income'", "(; found nan)?"),
+    "null flag": ("smoker", None, r"no answer \(null\).*let the question be skipped: missing='no answer'", ""),
+    "nan": ("income", math.nan, r"no answer \(null\).*missing='no answer'", "(; found nan)?"),
     "flag of two": ("smoker", 2, "is a flag and takes true, false, 1 or 0", "; found 2"),
     "flag of a word": ("smoker", "maybe", "is a flag and takes true, false, 1 or 0", "; found 'maybe'"),
     "truth for a choice": ("age", True, "takes text or a number, and got another type", "; found True"),

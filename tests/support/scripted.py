@@ -15,6 +15,7 @@ import numpy.typing as npt
 from deniable.survey.plan import Plan
 
 Steps = list[list[int]]
+LEFT_OUT = object()  # stands for a question that a record does not have at all
 
 
 def some_draws(feature: dict[str, Any], rng: np.random.Generator) -> Steps:
@@ -66,13 +67,18 @@ def width(feature: dict[str, Any], step: int) -> str:
     return "<I" if feature["protocol"]["name"] == "local hashing" and step < 4 else "<H"
 
 
+def answers(feature: dict[str, Any]) -> list[Any]:
+    """All answers to a question, as the plan's JSON has it, in the order of their codes."""
+    return feature.get("values") or [False, True, *([feature["missing"]] if "missing" in feature else [])]
+
+
 def units(document: dict[str, Any], arm: int) -> list[dict[str, Any]]:
     """Each block of an arm of a plan of version 2 as one feature: its protocol, and a value for each combination."""
     made = []
     for block in document["arms"][arm]["blocks"]:
         features = [document["features"][place] for place in block["features"]]
-        combinations = list(product(*(feature.get("values", [False, True]) for feature in features)))
-        flag = len(features) == 1 and "values" not in features[0]
+        combinations = list(product(*map(answers, features)))
+        flag = len(features) == 1 and len(answers(features[0])) == 2 and "values" not in features[0]
         made.append({"protocol": block["protocol"]} | ({} if flag else {"values": combinations}))
     return made
 
@@ -134,6 +140,8 @@ class _Stream:
 
 def some_answer(feature: dict[str, Any], rng: np.random.Generator) -> Any:
     """An answer in one of the forms it may be given in; of many values, often one of the last."""
+    if "missing" in feature and rng.random() < 0.4:
+        return [None, "", feature["missing"], LEFT_OUT][_below(rng, 4)]
     if "values" not in feature:
         return [True, False, 1, 0, "true", "False"][_below(rng, 6)]
     if "edges" in feature and rng.random() < 0.8:
@@ -145,4 +153,5 @@ def some_answer(feature: dict[str, Any], rng: np.random.Generator) -> Any:
 
 def some_records(plan: Plan, document: dict[str, Any], count: int, rng: np.random.Generator) -> list[dict[str, Any]]:
     assert plan.fingerprint == document["fingerprint"]
-    return [{f["name"]: some_answer(f, rng) for f in document["features"]} for _ in range(count)]
+    drawn = [{f["name"]: some_answer(f, rng) for f in document["features"]} for _ in range(count)]
+    return [{name: answer for name, answer in record.items() if answer is not LEFT_OUT} for record in drawn]

@@ -26,10 +26,10 @@ def _fields(document: dict[str, Any], arm: int, record: Any, draws: list[Steps] 
     bits = _index(arm, len(document["arms"]))
     for place, block in enumerate(document["arms"][arm]["blocks"]):
         features = [document["features"][at] for at in block["features"]]
-        answers = list(product(*(range(len(feature.get("values", "01"))) for feature in features)))
-        codes = tuple(_code(feature, record[feature["name"]]) for feature in features) if record else answers[0]
+        answers = list(product(*(range(_levels(feature)) for feature in features)))
+        codes = tuple(_code(feature, record.get(feature["name"])) for feature in features) if record else answers[0]
         steps = [attempts[-1] for attempts in draws[place]] if draws else [0] * 99999
-        is_flag = len(features) == 1 and "values" not in features[0]
+        is_flag = len(features) == 1 and "values" not in features[0] and "missing" not in features[0]
         bits += _field(answers.index(codes), len(answers), is_flag, block["protocol"], steps)
     return bits
 
@@ -66,7 +66,17 @@ def _field(code: int, count: int, is_flag: bool, protocol: dict[str, Any], draws
     return "".join(_index(c, 2**32) for c in seed) + _index(shown_bucket, buckets)
 
 
+def _levels(feature: dict[str, Any]) -> int:
+    if "values" in feature:
+        return len(feature["values"])
+    return 3 if "missing" in feature else 2
+
+
 def _code(feature: dict[str, Any], answer: Any) -> int:
+    if answer in (None, ""):
+        answer = feature["missing"]
+    if "values" not in feature and "missing" in feature and answer == feature["missing"]:
+        return 2
     if "values" not in feature:
         return int(str(answer).lower() in ("true", "1"))
     if answer in feature["values"]:

@@ -157,7 +157,7 @@ def _asked(counts: Counts, pair: Pair) -> int:
 def _tables(counts: Counts, pairs: list[Pair]) -> npt.NDArray[np.int64]:
     """The counts of each pair of a batch, the pairs in the last axis."""
     if counts.moments is None:
-        return np.stack([counts.array(*pair) for pair in pairs], axis=-1)
+        return np.stack([counts.evidence(*pair) for pair in pairs], axis=-1)
     moments = counts.moments if counts.moments.ndim == 2 else counts.moments[0]
     places = {name: [0, *column_places(counts.plan, name)] for name in {name for pair in pairs for name in pair}}
     left, right = (np.array([places[pair[side]] for pair in pairs]) for side in (0, 1))

@@ -47,7 +47,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Ta
     (found, enough), (other, also) = (judge(est.groups, rows, est.subject) for est in (before, after))
     both = found.scaled(-1 / before.n) + other.scaled(1 / after.n)
     low, high = (np.where(enough & also, end, np.nan) for end in limits(both, level))
-    first, second = (along(est.mean, rows) / est.n for est in (before, after))
+    first, second = (along(est.truth, rows) / est.n for est in (before, after))
     difference = second - first
     numbers = {
         "before": first,

@@ -145,7 +145,7 @@ def conditionals(counts: Counts, pairs: Sequence[RankedPair], level: float) -> l
 
 def _rows(given: Feature, what: Feature) -> int:
     """How many conditional shares there are of one feature given another."""
-    return given.levels * (1 if isinstance(what, Flag) else what.levels)
+    return given.levels * (1 if len(what.columns) == 1 else what.levels)
 
 
 def direction(plan: Plan, pair: RankedPair) -> tuple[Feature, Feature]:
@@ -172,7 +172,7 @@ def _conditional(counts: Counts, given: Feature, what: Feature, level: float) ->
             among=answer_in_words(given, row[given.name]),
         )
         for row in rows
-        if row[what.name] is not False
+        if len(what.columns) > 1 or row[what.name]
     )
     missing = sum(not share.enough for share in shares)
     unanswered: tuple[Unanswered, ...] = ()

@@ -32,7 +32,7 @@ from deniable.inference.one_feature import Array
 from deniable.simulate import Truth, truth
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Flag, Schema
+from deniable.survey.schema import Schema
 from deniable.text.progress import told
 
 # Sample sizes are found from a survey of so many respondents, beside whom those that the metric spreads are nothing.
@@ -128,8 +128,8 @@ class Pair:
 
     @property
     def between_flag(self) -> bool:
-        """Whether the second is a flag, by which a share can differ."""
-        return isinstance(self.plan.schema[self.names[1]], Flag)
+        """Whether the second is a flag of two answers, by which a share can differ."""
+        return len(self.plan.schema[self.names[1]].columns) == 1
 
     def covariance(self, kind: str) -> float:
         """The covariance of the two answers that an effect of 1 means."""

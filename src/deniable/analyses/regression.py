@@ -36,7 +36,7 @@ from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import FEWEST_DEGREES, checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.survey.schema import SEPARATOR, Flag
+from deniable.survey.schema import SEPARATOR
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.tables import aligned
 
@@ -350,7 +350,7 @@ def _regressors(found: "Moments", names: Sequence[str]) -> tuple[list["Product"]
         feature = found.plan.schema[name]
         for answer in feature.answers[1:]:
             x.append(found.indicator((name, answer), names))
-            terms.append(name if isinstance(feature, Flag) else f"{name}{SEPARATOR}{answer}")
+            terms.append(name if answer is True else f"{name}{SEPARATOR}{answer}")
     return x, terms
 
 

@@ -110,7 +110,7 @@ class Moments(ABC):
         shares = []
         for product in self.products:
             est = self.estimate(product) if product else None
-            shares.append(1.0 if est is None else contract(est.mean, product_weights(est.features, product)) / est.n)
+            shares.append(1.0 if est is None else contract(est.truth, product_weights(est.features, product)) / est.n)
         return np.array(shares)
 
     def _covariance(self) -> Array:

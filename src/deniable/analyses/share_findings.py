@@ -18,9 +18,9 @@ from deniable.analyses.who_was_asked import Asked
 from deniable.counts.counts import Counts
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.intervals import share_says_little
-from deniable.survey.describe import short_name
+from deniable.survey.describe import answer_in_words, short_name
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Choice, Feature, Flag
+from deniable.survey.schema import Feature, Flag
 
 # GROUPS is how many groups of shares are estimated at most, so that findings of very many questions stay readable.
 GROUPS = 24
@@ -78,6 +78,12 @@ class Group:
     part: int = 1
     parts: int = 1
 
+    @property
+    def of_flags(self) -> bool:
+        """Whether the shares are of those who say yes; else they are of every answer to one question."""
+        first = self.features[0]
+        return isinstance(first, Flag) and (first.levels == 2 or first.question is not None)
+
 
 @dataclass(frozen=True)
 class Shares:
@@ -99,10 +105,10 @@ def groups(plan: Plan) -> Iterator[Group]:
     alone = [
         features[0]
         for features in plan.schema.questions.values()
-        if isinstance(features[0], Flag) and not features[0].question
+        if isinstance(features[0], Flag) and not features[0].question and features[0].levels == 2
     ]
     for question, features in plan.schema.questions.items():
-        if isinstance(features[0], Choice) or features[0] not in alone:
+        if features[0] not in alone:
             yield from _parts(question, features)
         elif features[0] is alone[0]:
             yield from _parts(question if len(alone) == 1 else None, alone)
@@ -118,7 +124,7 @@ def _parts(question: str | None, features: Sequence[Feature]) -> Iterator[Group]
 
 def group_shares(counts: Counts, group: Group, level: float) -> Shares:
     """The shares of a group of features in the population, with confidence intervals at this level."""
-    if isinstance(group.features[0], Flag):
+    if group.of_flags:
         return _of_flags(counts, group, level)
     return _of_choice(counts, group, level)
 
@@ -127,15 +133,17 @@ def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
     """The share of each answer to a choice, or of the most common ones."""
     (feature,) = group.features
     if not counts.asked(feature.name):
-        unknown = tuple(_unknown(str(answer), counts.n) for answer in feature.answers[:ANSWERS])
+        unknown = tuple(_unknown(answer_in_words(feature, answer), counts.n) for answer in feature.answers[:ANSWERS])
         return Shares(group, unknown, feature.levels, (_nobody(feature),))
     est = estimate(counts, [feature.name])
     answers = list(feature.answers)
     many = len(answers) > ANSWERS
     if many:
-        answers = [answers[k] for k in np.argsort(-est.mean[1:], kind="stable")[:ANSWERS]]
+        answers = [answers[k] for k in np.argsort(-est.truth[1:], kind="stable")[:ANSWERS]]
     cells = [{feature.name: answer} for answer in answers]
-    shares = tuple(_share(str(answer), est, cell, level) for answer, cell in zip(answers, cells, strict=True))
+    shares = tuple(
+        _share(answer_in_words(feature, answer), est, cell, level) for answer, cell in zip(answers, cells, strict=True)
+    )
     missing = sum(not share.enough for share in shares)
     unanswered: tuple[Unanswered, ...] = ()
     if missing:

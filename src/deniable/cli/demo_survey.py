@@ -147,10 +147,10 @@ def people_needed(plan: Plan, estimates: Sequence[Estimate]) -> int:
 def _asked_by(plan: Plan, est: Estimate) -> Estimate:
     """What an estimate would be had as many respondents been asked by another plan, and the same come out."""
     axes = tuple(
-        Axis.of(plan[name], centred=True).weighted(margin(est.mean, [k])[1:] / est.n)
+        Axis.of(plan[name], centred=True).weighted(margin(est.truth, [k])[1:] / est.n)
         for k, name in enumerate(est.names)
     )
-    return Estimate(est.features, (Group(est.n, axes, est.mean),), est.method, est.subject)
+    return Estimate(est.features, (Group(est.n, axes, est.truth),), est.method, est.subject)
 
 
 def _variances(est: Estimate) -> list[float]:

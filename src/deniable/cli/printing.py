@@ -6,24 +6,36 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+
+if TYPE_CHECKING:
+    from deniable.survey.schema import Feature
 
 Row = dict[str, Any]
 
 
-def show(table: Any, arguments: argparse.Namespace, *, about: str, reports: int, simultaneous: bool = False) -> None:
+def show(
+    table: Any,
+    arguments: argparse.Namespace,
+    *,
+    about: str,
+    reports: int,
+    simultaneous: bool = False,
+    features: "Sequence[Feature]" = (),
+) -> None:
     """Print an Arrow table of results in the form that the options of `options.add_form` ask for.
 
     Text says in its first line whom it is about, at which level and from how many reports; CSV and JSON in the columns
-    `about`, `level` and `reports`, with an underscore after those that a feature is called.
+    `about`, `level` and `reports`, with an underscore after those that a feature is called. Text, for people, has the
+    labels of these features; CSV and JSON have names and answers.
     """
     rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table.to_pylist()]  # no nan
     if not arguments.json and not arguments.csv:
         intervals = f"{'simultaneous ' * simultaneous}{100 * arguments.level:g}% intervals"
         print(f"About the {about}; {intervals}; {reports:,} report{'s' * (reports != 1)}.")
-        print(_text(rows, sys.stdout))
+        print(_text([_labelled(row, features) for row in rows], sys.stdout))
         return
     told = {"about": str(about), "level": arguments.level, "reports": reports}
     rows = [row | {name + "_" * (name in row): value for name, value in told.items()} for row in rows]
@@ -33,6 +45,17 @@ def show(table: Any, arguments: argparse.Namespace, *, about: str, reports: int,
         writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _labelled(row: Row, features: "Sequence[Feature]") -> Row:
+    """A row with what people read as questions and answers."""
+    from deniable.survey.describe import distinct_titles
+
+    titles = distinct_titles(features)
+    labels = {one.name: dict(zip(one.answers, one.titles, strict=True)) for one in features}
+    heads = {name: title for name in row if (title := titles.get(name, name)) == name or title not in row}
+    told = {name: labels.get(name, {}).get(cell, cell) if isinstance(cell, str) else cell for name, cell in row.items()}
+    return {heads.get(name, name): cell for name, cell in told.items()}
 
 
 def say_wrote(path: str | Path, reports: int) -> None:

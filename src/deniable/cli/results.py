@@ -44,7 +44,8 @@ def _table(arguments: argparse.Namespace) -> None:
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
     est = _estimate(files, names, about=arguments.about, method=arguments.method)
     table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
-    show(table, arguments, about=est.subject, reports=est.asked, simultaneous=arguments.simultaneous)
+    whole = arguments.simultaneous
+    show(table, arguments, about=est.subject, reports=est.asked, simultaneous=whole, features=est.features)
     _say_of_whom(est, len(files))
 
 
@@ -79,7 +80,7 @@ def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
     est = _estimate(arguments.counts, names, about=arguments.about)
     table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
-    show(table, arguments, about=est.subject, reports=est.asked)
+    show(table, arguments, about=est.subject, reports=est.asked, features=est.features)
     _say_of_whom(est, len(arguments.counts))
 
 

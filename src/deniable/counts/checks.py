@@ -1,6 +1,6 @@
 """What counts must be: shapes, integers, no count above its margin, names that the plan has."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -14,8 +14,61 @@ from deniable.survey.plan import Plan
 
 
 def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
-    """Table of counts of units, checked: shape, integers, and no count above its margin."""
-    return _checked(given, tuple(1 + plan.units[name].columns for name in names), called(names))
+    """Table of counts of units, checked: shape, integers, and no count above its margin.
+
+    Of a flag that may be skipped the evidence of False may be left out, where it follows from that of the others.
+    """
+    return _checked(
+        _with_false(plan, names, given), tuple(1 + plan.units[name].columns for name in names), called(names)
+    )
+
+
+def _with_false(plan: Plan, names: Names, given: npt.ArrayLike) -> npt.ArrayLike:
+    """A table as users see it (`Flag.shown`) with the evidence of a flag's False, if every report marks as many."""
+    axes = [(plan.units.schema[name].shown, plan.units[name]) for name in names]
+    if all(len(shown) == 1 + protocol.columns for shown, protocol in axes):
+        return given
+    array = np.asarray(given)
+    for axis, (shown, protocol) in enumerate(axes if array.ndim == len(axes) and array.dtype.kind in "iu" else ()):
+        if array.shape[axis] == len(shown) < 1 + protocol.columns and protocol.always_marked is not None:
+            everybody, *others = np.moveaxis(array, axis, 0)
+            false = protocol.always_marked * everybody - sum(others)
+            array = np.stack([everybody, false, *others], axis=axis)
+    return array
+
+
+def checked_tables(
+    plan: Plan, tables: Mapping[Any, npt.ArrayLike], patterns: Mapping[Any, npt.ArrayLike]
+) -> tuple[dict[Names, Array], dict[Names, Array]]:
+    """Checked tables, those of given patterns among them, and the patterns that say more than their table."""
+    whole, ordered = _ordered(plan, patterns, checked_patterns), _ordered(plan, tables, checked_table)
+    for names, array in whole.items():
+        if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
+            raise CountError(f"the patterns of {called(names)} do not agree with its table")
+    return ordered, {names: own for names, own in whole.items() if any(plan.units[name].several for name in names)}
+
+
+def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> dict[Names, Array]:
+    """Arrays by their names, both in the schema's order, checked."""
+    ordered: dict[Names, Array] = {}
+    for key, array in given.items():
+        names = checked_names(plan, key)
+        places = [plan.units.schema.index(name) for name in names]
+        order = sorted(range(len(names)), key=places.__getitem__)
+        name = tuple(names[axis] for axis in order)
+        if name in ordered:
+            raise CountError(f"{called(name)} is given twice, in two orders")
+        ordered[name] = frozen(checked(plan, names, array).transpose(order))
+    return ordered
+
+
+def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
+    """The table behind which these patterns stand, in floating point while that is exact: it is ten times faster."""
+    kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
+    table: npt.NDArray[Any] = patterns.astype(kind)
+    for name in names:
+        table = np.tensordot(table, plan.units[name].pattern_evidence.astype(kind), axes=([0], [0]))
+    return frozen(table.astype(np.int64))
 
 
 def checked_total(n: Any, asked: int) -> int:

@@ -25,7 +25,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.checks import checked_moments, checked_names, checked_patterns, checked_table, checked_total
+from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
@@ -74,7 +74,7 @@ class Counts:
         if plan.has_arms or arms is not None:
             self._set_arms(plan, arms, other=any(one is not None for one in (tables, n, moments, patterns)))
             return
-        ordered, whole = _tables_and_patterns(plan, tables or {}, patterns or {})
+        ordered, whole = checked_tables(plan, tables or {}, patterns or {})
         if moments is not None:
             moments = checked_moments(plan, moments)
         if not ordered and moments is None and n is None:
@@ -143,7 +143,7 @@ class Counts:
             self.plan.schema.index(name)
         if self.parts:
             return sum(arm.n for arm in self.parts if all(name in arm.plan for name in names))
-        return int(self.array(*self.units_of(*names)).flat[0])
+        return int(self.evidence(*self.units_of(*names)).flat[0])
 
     def units_of(self, *names: str) -> Names:
         """The units that ask any of these features, in the plan's order: of a plan without blocks, the features."""
@@ -161,7 +161,8 @@ class Counts:
         Returns
         -------
         ndarray
-            Integers, with an axis (all, column 1, ..., column m) for each feature.
+            Integers, with an axis (all, value 1, ..., value m) for each choice or block, and (all, True) for each flag,
+            with its missing answer after True if it has one.
 
         Examples
         --------
@@ -170,6 +171,12 @@ class Counts:
         >>> counts.array("drinker", "smoker").tolist()
         [[100, 40], [60, 25]]
         """
+        every = self.evidence(*names)
+        shown = [self.plan.units.schema[name].shown for name in checked_names(self.plan, names)]
+        return every if every.shape == tuple(map(len, shown)) else frozen(every[np.ix_(*shown)])
+
+    def evidence(self, *names: str | tuple[str, ...]) -> Array:
+        """The tensor of these features with every evidence column; `array` leaves out that of a flag's False."""
         if self.parts:
             raise CountError("each arm has counts of its own: ask one of counts.arms, or dn.estimate for the whole")
         if all(isinstance(name, str) for name in names) and names in self.tables:
@@ -324,31 +331,6 @@ class Counts:
         return cls(plan, tables, n=n, moments=arrays.get("moments"), patterns=patterns)
 
 
-def _tables_and_patterns(
-    plan: Plan, tables: Mapping[Any, npt.ArrayLike], patterns: Mapping[Any, npt.ArrayLike]
-) -> tuple[dict[Names, Array], dict[Names, Array]]:
-    """Checked tables, those of given patterns among them, and the patterns that say more than their table."""
-    whole, ordered = _ordered(plan, patterns, checked_patterns), _ordered(plan, tables, checked_table)
-    for names, array in whole.items():
-        if not np.array_equal(ordered.setdefault(names, table := _summed(plan, names, array)), table):
-            raise CountError(f"the patterns of {called(names)} do not agree with its table")
-    return ordered, {names: own for names, own in whole.items() if any(plan.units[name].several for name in names)}
-
-
-def _ordered(plan: Plan, given: Mapping[Any, npt.ArrayLike], checked: Any) -> dict[Names, Array]:
-    """Arrays by their names, both in the schema's order, checked."""
-    ordered: dict[Names, Array] = {}
-    for key, array in given.items():
-        names = checked_names(plan, key)
-        places = [plan.units.schema.index(name) for name in names]
-        order = sorted(range(len(names)), key=places.__getitem__)
-        name = tuple(names[axis] for axis in order)
-        if name in ordered:
-            raise CountError(f"{called(name)} is given twice, in two orders")
-        ordered[name] = frozen(checked(plan, names, array).transpose(order))
-    return ordered
-
-
 def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
     """An array of patterns from those that were shown, rising places and numbers of reports."""
     shape = patterns_shape(plan, names)
@@ -364,15 +346,6 @@ def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Arr
         raise ValueError("not places")
     line[places] = numbers
     return line.reshape(shape)
-
-
-def _summed(plan: Plan, names: Names, patterns: Array) -> Array:
-    """The table behind which these patterns stand, in floating point while that is exact: it is ten times faster."""
-    kind = np.float64 if patterns.sum() < 1 << 53 else np.int64
-    table: npt.NDArray[Any] = patterns.astype(kind)
-    for name in names:
-        table = np.tensordot(table, plan.units[name].pattern_evidence.astype(kind), axes=([0], [0]))
-    return frozen(table.astype(np.int64))
 
 
 def _places(names: Sequence[str], table: Names) -> list[int]:

@@ -45,6 +45,21 @@ def with_margins(features: Features, cells: Array) -> Array:
     return along(cells, [margins(len(feature.columns)) for feature in features])
 
 
+def shown_entries(features: Features, tensor: Array) -> Array:
+    """The entries of a tensor that users see (`shown`)."""
+    places = [feature.shown for feature in features]
+    return tensor if tensor.shape == tuple(map(len, places)) else np.asarray(tensor[np.ix_(*places)])
+
+
+def shown_covariance(features: Features, covariance: Array) -> Array:
+    """The rows and columns of the covariance matrix of all entries that are of those that users see."""
+    shape = [1 + len(feature.columns) for feature in features]
+    places = shown_entries(features, np.arange(len(covariance), dtype=np.float64).reshape(shape)).reshape(-1)
+    if len(places) == len(covariance):
+        return covariance
+    return np.asarray(covariance[np.ix_(places.astype(int), places.astype(int))])
+
+
 def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     """One vector per feature: that of the answer, or of everybody for a feature that is not asked about."""
     names = names_of(features)
@@ -74,7 +89,7 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
 
     A flag's answers are also 1 and 0, and YES and NO in any case; whole numbers are the choices that are spelt so.
     """
-    options = list(feature.answers)
+    options = list[Any](feature.answers)
     if isinstance(answer, str | bool | np.bool_) and answer in options:
         return options.index(answer)
     word = str(answer).strip().lower() if isinstance(answer, str | int | np.integer | np.bool_) else None
@@ -147,8 +162,9 @@ def _named_answer(what: Any) -> tuple[str, Any]:
     return what[0], what[1]
 
 
-def checked_weights(shape: tuple[int, ...], weights: npt.ArrayLike) -> Array:
-    """Weights of all entries of a tensor of this shape, as finite numbers."""
+def checked_weights(features: Features, weights: npt.ArrayLike) -> Array:
+    """Weights of the entries that users see, as finite numbers, as weights of all entries."""
+    shape = tuple(len(feature.shown) for feature in features)
     try:
         array = np.asarray(weights)
     except ValueError:
@@ -157,7 +173,12 @@ def checked_weights(shape: tuple[int, ...], weights: npt.ArrayLike) -> Array:
         raise EstimateError(f"weights must have the shape of mean, {shape}; found {array.shape}")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
         raise EstimateError("weights must be finite numbers")
-    return array.astype(np.float64)
+    given = array.astype(np.float64)
+    every = np.zeros([1 + len(feature.columns) for feature in features])
+    if every.shape == shape:
+        return given
+    every[np.ix_(*(feature.shown for feature in features))] = given
+    return every
 
 
 def factors(weights: Array) -> list[Array] | None:
@@ -179,8 +200,13 @@ def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], what: str = "
     if taken := set(names) & set(numbers):
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
-    columns = {name: pa.array(values) for name, values in zip(names, labels, strict=True)}
+    columns = {name: answer_array(values) for name, values in zip(names, labels, strict=True)}
     return pa.table(columns | {name: np.asarray(column).reshape(-1) for name, column in numbers.items()})
+
+
+def answer_array(answers: Sequence[Any]) -> "pa.Array":
+    """Answers as an Arrow column: of a flag that may be skipped, whose answers are of two types, as text."""
+    return pa.array(answers if len({*map(type, answers)}) == 1 else list(map(str, answers)))
 
 
 def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:

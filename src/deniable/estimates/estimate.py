@@ -14,7 +14,7 @@ from deniable.errors import EstimateError
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates import ratios_of_shares, weighted_sums
 from deniable.estimates.answer_groups import among, conditional_shares, contrasts, means, merge, strata
-from deniable.estimates.answers_as_weights import Features, names_of, places_of
+from deniable.estimates.answers_as_weights import Features, names_of, places_of, shown_entries
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.from_counts import read_counts
 from deniable.estimates.feasible import ProperTable
@@ -79,16 +79,21 @@ class Estimate:
         return sum(group.asked for group in self.groups)
 
     @cached_property
+    def truth(self) -> Array:
+        """Estimated numbers of respondents, with an entry for each evidence column of an axis."""
+        truth = (total([group.truth for group in self.groups]) if self.fitted is None else self.fitted).view()
+        truth.setflags(write=False)  # it is the groups' own
+        return truth
+
+    @cached_property
     def mean(self) -> Array:
-        """Estimated numbers of respondents; index 0 of an axis means that the feature is not looked at."""
-        mean = (total([group.truth for group in self.groups]) if self.fitted is None else self.fitted).view()
-        mean.setflags(write=False)  # it is the groups' own
-        return mean
+        """Estimated numbers of respondents by (not looked at, value 1, ...), of a flag (not looked at, True)."""
+        return shown_entries(self.features, self.truth)
 
     @cached_property
     def variance(self) -> Array:
         """The estimated variance of each entry of `mean`; negative where there are not enough reports."""
-        return total([group.variances(self.subject) for group in self.groups])
+        return shown_entries(self.features, total([group.variances(self.subject) for group in self.groups]))
 
     @property
     def mean_from(self) -> str:

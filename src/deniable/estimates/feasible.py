@@ -104,7 +104,7 @@ def table_from_counts(counts: Counts, names: Sequence[str]) -> "ProperTable":
     """The proper table closest to counts, and to the patterns behind them if counts hold these."""
     n, protocols = counts.asked(*names), [counts.plan[name] for name in names]
     axes = [Axis.of(protocol, centred=False) for protocol in protocols]
-    unbiased = invert(axes, counts.array(*names))
+    unbiased = invert(axes, counts.evidence(*names))
     if (shown := counts.shown(*names)) is None:
         return proper_table(seen_in_counts(n, axes, unbiased))
     return proper_table(seen_in_patterns(n, shown / n, protocols, margin_shares(axes, unbiased)))

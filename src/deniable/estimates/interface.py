@@ -142,7 +142,7 @@ class AnyEstimate(Protocol):
         """A proper table with its margins, in respondents, if the estimate's mean is one."""
 
     @property
-    def mean(self) -> Array:
+    def truth(self) -> Array:
         """The estimated numbers of respondents: of the proper table, or else of the groups."""
 
     def project(self, *names: str) -> "AnyEstimate":

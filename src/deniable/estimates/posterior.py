@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.answers_as_weights import all_answers, names_of
+from deniable.estimates.answers_as_weights import all_answers, answer_array, names_of
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.intervals import checked_level
@@ -94,7 +94,7 @@ class Posterior:
         """
         low, high = shortest(self.draws, checked_level(level))
         columns = {
-            name: pa.array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
+            name: answer_array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
         }
         return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
 
@@ -161,13 +161,13 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = 
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
         raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
     rng = np.random.default_rng() if rng is None else checked_generator(rng, EstimateError)
-    cells = along(est.mean, all_answers(est.features))
+    cells = along(est.truth, all_answers(est.features))
     if cells.min() < -SLACK * est.n:
         raise EstimateError(f'only a proper table can be drawn from; this one is {est.method}: use "feasible"')
     shares = np.maximum(cells, 0).reshape(-1)
     places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
     columns = {
-        feature.name: pa.array(feature.answers).take(pa.array(codes))
+        feature.name: answer_array(feature.answers).take(pa.array(codes))
         for feature, codes in zip(est.features, places, strict=True)
     }
     return pa.table(columns)

@@ -35,7 +35,6 @@ from deniable.inference.ratios import DifferenceDistribution, RatioDistribution,
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
 from deniable.inference.trust import SLACK, Bools, known_zeros
-from deniable.survey.schema import Flag
 
 Groups = tuple[Respondents, ...]
 Weights = Sequence[Array]  # that are a product over features: one vector each, or rows of which all are combined
@@ -74,7 +73,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
         raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
     est, groups = of_features(est, "conditional", *others, what)
     first, *rest = all_answers(est.features)
-    step = max(1, MOST_NUMBERS // (est.mean.size * prod(map(len, rest))))
+    step = max(1, MOST_NUMBERS // (est.truth.size * prod(map(len, rest))))
     parts = [
         _shares_within(est, groups, [first[start : start + step], *rest], level) for start in range(0, len(first), step)
     ]
@@ -194,7 +193,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     indicated = two_indicators(est.features, first, second)
     found = asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
-    if est.subject is Subject.RESPONDENTS or not all(isinstance(feature, Flag) for feature in pair.features):
+    if est.subject is Subject.RESPONDENTS or any(len(feature.columns) > 1 for feature in pair.features):
         return found
     groups, rows = linear_groups(pair), all_answers(pair.features)
     test = wald_test_if_any(groups, rows, Subject.POPULATION)

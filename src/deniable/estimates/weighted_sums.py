@@ -19,6 +19,7 @@ from deniable.estimates.answers_as_weights import (
     factors,
     names_of,
     over_cells,
+    shown_covariance,
     tidy,
 )
 from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
@@ -67,7 +68,7 @@ def covariance(est: AnyEstimate, left: Answers | None = None, right: Answers | N
         raise EstimateError("covariance takes two cells, or none for the whole matrix")
     if left is not None and right is not None:
         return covariance_of(est, cell_weights(est.features, left), cell_weights(est.features, right))
-    return dense_covariance(est.groups, est.subject, est.mean.size)
+    return shown_covariance(est.features, dense_covariance(est.groups, est.subject, est.truth.size))
 
 
 def covariance_of(est: AnyEstimate, left: Sequence[Array], right: Sequence[Array]) -> float:
@@ -98,7 +99,7 @@ def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: OneOrMore)
         raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
     weights = cell_weights(est.features, {**(answers or {}), **more})
     exact = _exact(est, weights)
-    return _product_sum(est, weights, float(contract(est.mean, weights)), exact, bounded=est.fitted is not None)
+    return _product_sum(est, weights, float(contract(est.truth, weights)), exact, bounded=est.fitted is not None)
 
 
 def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
@@ -124,14 +125,14 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     >>> round(est.linear(weights).value, 4) == round(est.cell(smoker=True).value, 4)
     True
     """
-    weights = checked_weights(est.mean.shape, weights)
-    count, of_cells = float((weights * est.mean).sum()), over_cells(est.features, weights)
+    weights = checked_weights(est.features, weights)
+    count, of_cells = float((weights * est.truth).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
     null = 0.0 if of_cells.min() < 0 < of_cells.max() else nan  # of contrasts
     if (vectors := factors(_of_everybody(est, weights, of_cells))) is not None:
         return _product_sum(est, vectors, count, None, bounded=bounded, null=null)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
-    variance = float(line @ dense_covariance(groups, subject, est.mean.size) @ line)
+    variance = float(line @ dense_covariance(groups, subject, est.truth.size) @ line)
     noise = np.sqrt(np.abs(total([group.unconditional_variances(subject) for group in groups])))
     if abs(variance) <= SLACK * float(np.abs(line) @ noise.reshape(-1)) ** 2:
         variance = 0.0
@@ -175,7 +176,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
             if exact := _exact(est, [vector]):
                 low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
                 enough[place] |= exact.enough
-    mean = known_zeros(along(est.mean, rows), found.variance, n)
+    mean = known_zeros(along(est.truth, rows), found.variance, n)
     if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
         mean = np.maximum(mean, 0)  # of rounding
         low, high = np.minimum(np.clip(low, 0, n), mean), np.maximum(np.clip(high, 0, n), mean)

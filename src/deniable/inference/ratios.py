@@ -23,6 +23,7 @@ from math import inf, log
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import Corrections

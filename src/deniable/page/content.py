@@ -1,7 +1,7 @@
 """What the page says of a survey: its questions, the privacy promise, and what the reports tell and do not tell."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -10,7 +10,7 @@ from itertools import combinations
 import deniable
 from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind, Unanswered
-from deniable.analyses.pair_findings import SURE
+from deniable.analyses.pair_findings import SURE, RankedPair
 from deniable.client import log_up
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
@@ -26,7 +26,7 @@ from deniable.page.pairs import (
     square_chart,
 )
 from deniable.page.single_questions import shares_chart
-from deniable.survey.describe import epsilon_in_words, short_name
+from deniable.survey.describe import distinct_titles, epsilon_in_words, question_title, short_name
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import (
     BELIEF,
@@ -140,7 +140,7 @@ def content(counts: Counts, *, title: str | None = None, level: float = 0.95) ->
         left_out=found.left_out,
         together=_together(plan, found),
         expected=expected(counts, level=level),
-        missing=_missing(found),
+        missing=_missing(found, distinct_titles(counts.plan.schema)),
         protocols=protocol_table(plan),
         versions=_versions(),
     )
@@ -170,7 +170,11 @@ def _counted(arm: Plan) -> Iterable[tuple[str, ...]]:
 def _asked(plan: Plan) -> Table:
     """The questions with their possible answers, and whether they are protected."""
     rows = tuple(
-        (question, _possible_answers(features), "yes" if of_question(plan, question) else "NOT PROTECTED")
+        (
+            question_title(features),
+            _possible_answers(features),
+            "yes" if of_question(plan, question) else "NOT PROTECTED",
+        )
         for question, features in plan.schema.questions.items()
     )
     caption = "The questions, their possible answers, and whether answers are protected"
@@ -181,8 +185,10 @@ def _possible_answers(features: Sequence[Feature]) -> str:
     """The possible answers to a question; of many, the first."""
     first = features[0]
     if isinstance(first, Choice):
-        return _some(first.values)
-    return f"any of: {_some([short_name(feature) for feature in features])}" if first.question else "yes or no"
+        return _some(first.titles)
+    skipped = "" if first.missing is None else f", or {isolated(first.missing)}"
+    named = f"any of: {_some([short_name(feature) for feature in features])}" if first.question else "yes or no"
+    return named + skipped
 
 
 def _some(answers: Sequence[str]) -> str:
@@ -209,7 +215,7 @@ def _promise_table(plan: Plan) -> Table:
     kinds: dict[tuple[str, ...], list[str]] = {}
     for question in plan.schema.questions:
         if promise := of_question(plan, question):
-            kinds.setdefault(_beliefs(promise), []).append(question)
+            kinds.setdefault(_beliefs(promise), []).append(question_title(plan.schema.questions[question]))
     rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
     rows.append(("the whole report" + (" of any arm" if plan.has_arms else ""), *_beliefs(of_report(plan))))
     head = ("after seeing, at most", *(f"before: {belief.numerator} in {belief.denominator}" for belief in BELIEFS))
@@ -243,16 +249,22 @@ def _singles(found: Findings) -> tuple[Chart, ...]:
     return tuple(shares_chart(f"single-{k}", shares, found.level) for k, shares in numbered)
 
 
+def _titled(pair: RankedPair, titles: Mapping[str, str]) -> RankedPair:
+    """A pair by what people read as its questions."""
+    return replace(pair, first=titles[pair.first], second=titles[pair.second])
+
+
 def _together(plan: Plan, found: Findings) -> Together:
     """Charts of the pairs, and the surest of them in words."""
-    tested, sure = found.pairs.tested, found.pairs.sure
+    titles = distinct_titles(plan.schema)
+    tested, sure = ([_titled(pair, titles) for pair in pairs] for pairs in (found.pairs.tested, found.pairs.sure))
     return Together(
         pairs=len(tested),
         sure=len(sure),
         rate=percent(SURE),
         surest=tuple(map(in_words, sure[:NAMED])),
         ranked=ranked_chart(tested),
-        square=square_chart(plan.schema, tested, every=not (found.pairs.apart or found.pairs.nobody)),
+        square=square_chart(list(titles.values()), tested, every=not (found.pairs.apart or found.pairs.nobody)),
         conditionals=tuple(
             conditional_chart(f"given-{k}", one, found.level) for k, one in enumerate(found.conditionals, start=1)
         ),
@@ -276,13 +288,13 @@ def _pair_notes(found: Findings) -> Iterator[str]:
         yield f"{isolated(name)} has so many answers that it is not paired with other questions here."
 
 
-def _missing(found: Findings) -> Missing:
+def _missing(found: Findings, titles: Mapping[str, str]) -> Missing:
     """The results without enough reports: those that would take the fewest in a table, and how many more there are."""
     listed, others = found.unanswered[:LISTED], found.unanswered[LISTED:]
     table = Table(
         "What could not be answered, and how many reports in all it would take",
         ("question", "missing", "reports"),
-        tuple((_thing(one), _lacking(one), _reports(one)) for one in listed),
+        tuple((_thing(one, titles), _lacking(one), _reports(one)) for one in listed),
         words=2,
     )
     things = len(found.unanswered) + found.untried
@@ -294,14 +306,14 @@ def _reports(one: Unanswered) -> str:
     return "unknown" if one.kind is Kind.NOBODY else str(one.needed)
 
 
-def _thing(one: Unanswered) -> str:
+def _thing(one: Unanswered, titles: Mapping[str, str]) -> str:
     """What a result without enough reports is about."""
     match one.kind:
         case Kind.PAIR:
-            return pair_label(*one.names)
+            return pair_label(*(titles[name] for name in one.names))
         case Kind.CONDITIONAL:
-            return conditional_heading(*one.names)
-    return one.names[0]
+            return conditional_heading(*(titles[name] for name in one.names))
+    return titles[one.names[0]]
 
 
 def _lacking(one: Unanswered) -> str:

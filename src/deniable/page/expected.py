@@ -1,11 +1,13 @@
 """What was expected beside what came, on the page: half-widths of the tables that the plan was made for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
 
 from deniable.analyses.expected_and_found import ExpectedAndFound, expected_and_found
 from deniable.counts.counts import Counts
 from deniable.page.blocks import Cell, Number, Table
+from deniable.survey.describe import distinct_titles
 from deniable.text.width import isolated
 
 # SHOWN is how many tables are listed before the rest of the list is folded.
@@ -30,13 +32,14 @@ def expected(counts: Counts, *, level: float) -> Expected | None:
     if not (each := expected_and_found(counts, level=level)):
         return None
     caption = "Half-widths of intervals, in percentage points, root mean square over the cells of each table"
-    whole = Table(caption, HEAD, tuple(map(_row, each)))
+    titles = distinct_titles(counts.plan.schema)
+    whole = Table(caption, HEAD, tuple(_row(one, titles) for one in each))
     return Expected(_people(counts), replace(whole, rows=whole.rows[:SHOWN]), whole if len(each) > SHOWN else None)
 
 
-def _row(one: ExpectedAndFound) -> tuple[Cell, ...]:
+def _row(one: ExpectedAndFound, titles: Mapping[str, str]) -> tuple[Cell, ...]:
     """One table: what was expected, and what came, or why there is nothing."""
-    name = " × ".join(map(isolated, one.names))
+    name = " × ".join(isolated(titles[name]) for name in one.names)
     if one.at_estimate is None or one.found is None:
         return name, _points(one.uniform), "", one.missing
     return name, *map(_points, (one.uniform, one.at_estimate, one.found))

@@ -22,7 +22,7 @@ from deniable.page.blocks import (
     with_merged,
 )
 from deniable.page.single_questions import extremes_in_words
-from deniable.survey.schema import Choice, Flag, Schema
+from deniable.survey.schema import Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
 
@@ -80,15 +80,15 @@ def _merged_in_words(pairs: Sequence[RankedPair]) -> str:
     return f" For {merged:,} pair{'s' * (merged != 1)} rare answers were merged into one; the table says which."
 
 
-def square_chart(schema: Schema, pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
+def square_chart(questions: Sequence[str], pairs: Sequence[RankedPair], *, every: bool = True) -> Chart | None:
     """The heat map of all pairs, or of those of the features that go together most surely; None of a single pair.
 
-    `every` is whether all pairs of questions were asked of somebody together.
+    `questions` are all questions, in order; `every` is whether all pairs of them were asked of somebody together.
     """
     if len(pairs) < 2:
         return None
     chosen = set(surest_features(pairs, SQUARE))
-    names = [name for name in schema.names if name in chosen]
+    names = [name for name in questions if name in chosen]
     shown = [pair for pair in pairs if chosen.issuperset(pair.names)]
     by_names = {pair.names: pair for pair in shown}
     effects = [[_depth(by_names.get((left, right))) for left in names[:i]] for i, right in enumerate(names)]
@@ -138,12 +138,12 @@ def _pair_table(caption: str, pairs: Sequence[RankedPair]) -> Table:
 
 def conditional_chart(name: str, found: Conditional, level: float) -> Chart:
     """The chart of the answers to one question among those with each answer to another one."""
-    heading = conditional_heading(found.what.name, found.given.name)
+    heading = conditional_heading(found.what.title, found.given.title)
     caption = _conditional_caption(found) + asked_in_words([found.asked])
     digits = digits_for(found.shares)
     table = Table(
         f"{heading}: shares among those with each answer, with {percent(level)} intervals",
-        (f"among {found.given.name}", found.what.name, "share", "from", "to"),
+        (f"among {found.given.title}", found.what.title, "share", "from", "to"),
         tuple((share.among, share.label, *numbers_of(share, digits)) for share in found.shares),
         words=2,
     )
@@ -154,9 +154,9 @@ def conditional_chart(name: str, found: Conditional, level: float) -> Chart:
 
 def _conditional_rows(found: Conditional, digits: int) -> Iterator[Row]:
     """The lines of a conditional chart: of a choice under a heading for each answer to the given question."""
-    given, before = isolated(found.given.name), None
+    given, before = isolated(found.given.title), None
     for share in found.shares:
-        if isinstance(found.what, Choice):
+        if len(found.what.columns) > 1:
             if share.among != before:
                 yield Row(f"{given}: {isolated(share.among)}", heading=True)
             before = share.among
@@ -166,9 +166,9 @@ def _conditional_rows(found: Conditional, digits: int) -> Iterator[Row]:
 
 
 def _conditional_caption(found: Conditional) -> str:
-    what, given = isolated(found.what.name), isolated(found.given.name)
+    what, given = isolated(found.what.title), isolated(found.given.title)
     among = f"among those with each answer to {given}."
-    if isinstance(found.what, Choice):
+    if len(found.what.columns) > 1:
         return f"How the answers to {what} are distributed {among}"
     named = [replace(share, label=share.among) for share in found.shares]
     return f"How many say yes to {what} {among} {extremes_in_words(named)}"

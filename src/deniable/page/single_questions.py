@@ -16,7 +16,7 @@ from deniable.page.blocks import (
     with_asked,
     with_share,
 )
-from deniable.survey.schema import Flag
+from deniable.survey.describe import question_title
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.width import isolated
 
@@ -24,20 +24,16 @@ from deniable.text.width import isolated
 def shares_chart(name: str, found: Shares, level: float) -> Chart:
     """The chart of a group of shares."""
     heading, asked = _heading(found.group), [share.asked for share in found.shares]
-    caption = _caption(found) + asked_in_words(asked if _is_flags(found.group) else asked[:1])
+    caption = _caption(found) + asked_in_words(asked if found.group.of_flags else asked[:1])
     digits = digits_for(found.shares)
     rows = [row_of(share, share.label, digits) for share in found.shares]
     svg = interval_chart.draw(rows, name=name, title=heading, about=f"{caption} {SEE_TABLE}")
     table = Table(
         f"{heading}: shares of the population with {percent(level)} intervals",
-        ("yes to" if _is_flags(found.group) else "answer", "share", "from", "to"),
+        ("yes to" if found.group.of_flags else "answer", "share", "from", "to"),
         tuple((share.label, *numbers_of(share, digits)) for share in found.shares),
     )
-    return Chart(name, heading, caption, svg, with_asked(table, asked) if _is_flags(found.group) else table)
-
-
-def _is_flags(group: Group) -> bool:
-    return isinstance(group.features[0], Flag)
+    return Chart(name, heading, caption, svg, with_asked(table, asked) if found.group.of_flags else table)
 
 
 def _heading(group: Group) -> str:
@@ -45,15 +41,15 @@ def _heading(group: Group) -> str:
     if group.question is None:
         heading = "Yes or no"
     elif group.question != group.features[0].name:
-        heading = f"{group.question} (any number of answers)"
+        heading = f"{question_title(group.features)} (any number of answers)"
     else:
-        heading = group.question
+        heading = question_title(group.features)
     return heading if group.parts == 1 else f"{heading}, part {group.part} of {group.parts}"
 
 
 def _caption(found: Shares) -> str:
     """What there is to see in a group's chart."""
-    if _is_flags(found.group):
+    if found.group.of_flags:
         what = "Shares that say yes" if len(found.group.features) > 1 else "The share that says yes"
         return f"{what}. {extremes_in_words(found.shares)}"
     cut = len(found.shares) < found.answers

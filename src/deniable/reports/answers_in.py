@@ -125,7 +125,8 @@ def _only_arrow(records: Any) -> bool:
 def encode(feature: Mapping[str, Any], column: Any, first_row: Place = 0) -> Codes:
     """Codes of a column's answers, by the rules of `client.encode`; an error names the row of the first bad answer.
 
-    `feature` is as the plan's JSON has it, which is what the client takes.
+    `feature` is as the plan's JSON has it, which is what the client takes. Where it may be skipped (`missing`), nulls
+    are that answer, and so are empty texts and numbers that are nan.
     """
     if isinstance(column, list):
         return np.array(
@@ -150,7 +151,9 @@ def _encode_distinct(feature: Mapping[str, Any], column: Any, first_row: Place) 
     indices = encoded.indices.fill_null(-1).to_numpy()
     answers = encoded.dictionary.to_pylist()  # in order of first appearance
     codes = np.zeros(len(answers) + 1, np.int16)
-    bad = [-1] if encoded.null_count else []
+    skipped = client.encode(feature, None) if "missing" in feature else None
+    codes[-1] = skipped or 0  # of nulls
+    bad = [-1] if encoded.null_count and skipped is None else []
     for place, answer in enumerate(answers):
         try:
             codes[place] = client.encode(feature, answer)
@@ -193,12 +196,14 @@ def _encode_numbers(
 ) -> Codes:
     """Codes of the ranges that a column's numbers fall in, all at once: their distinct values may be too many."""
     edges = np.array(feature["edges"], float)
-    bad = ~((numbers >= edges[0]) & (numbers <= edges[-1]))
+    skipped = np.asarray(column.is_null(nan_is_null=True)) if "missing" in feature else np.zeros(len(column), bool)
+    bad = ~((numbers >= edges[0]) & (numbers <= edges[-1])) & ~skipped
     if bad.any():
         row = int(bad.argmax())
         _encode_one(feature, column[row].as_py(), number_at(first_row, row))
     ranges = np.searchsorted(edges, numbers, side="right").astype(np.int16)
-    return np.minimum(ranges, len(edges) - 1) - np.int16(1)
+    codes: Codes = np.minimum(ranges, len(edges) - 1) - np.int16(1)
+    return np.where(skipped, np.int16(client.encode(feature, None)), codes) if skipped.any() else codes
 
 
 def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:

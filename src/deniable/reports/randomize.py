@@ -55,6 +55,8 @@ def randomize(
     ----------
     data : dataframe, mapping, list of dicts, path or list of paths
         The true answers: any dataframe, a mapping from names to columns, a list of records, or CSV and Parquet files.
+        A null is the missing answer of a question that has one, and so is a question that a record of a list leaves
+        out; of any other question it is an error.
         Files are named by a path, a glob such as `"answers/*.csv"`, a folder or a list of these. They are read a batch
         at a time, in the order of the list, those of a glob or a folder sorted by name.
     plan : Plan
@@ -171,7 +173,8 @@ class _Work:
             raise AnswerError(
                 "these are reports, randomized already; once more would spoil every estimate made of them"
             )
-        plan, columns = self.plan, answers_in.columns(data, *self.names)
+        plan = self.plan
+        columns = answers_in.columns(_with_skipped(data, plan), *self.names)
         if not plan.has_arms:
             questions = {feature.name: feature.to_json() for feature in plan.schema}
             return _of_one(plan, lambda n: answers_in.encode(questions[n], columns[n], first_row), self.draws)
@@ -180,6 +183,14 @@ class _Work:
         else:
             numbers = given_arms(plan, self.arm, columns[self.arm], first_row)
         return _of_arms(plan, asked_codes(plan, columns, numbers, first_row), self.draws)
+
+
+def _with_skipped(data: Any, plan: Plan) -> Any:
+    """A list of records with null for each question that may be skipped and is not there; other data as they are."""
+    names = [feature.name for feature in plan.schema if feature.missing is not None]
+    if not names or not isinstance(data, Sequence) or not all(isinstance(record, Mapping) for record in data):
+        return data
+    return [dict.fromkeys(names) | dict(record) for record in data]
 
 
 def _joined(plan: Plan, parts: Iterable[Reports]) -> Reports:

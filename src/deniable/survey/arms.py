@@ -22,7 +22,8 @@ from deniable.survey.blocks import TIMES, Block, Names, grouped
 from deniable.survey.budget import assigned_blocks, given_protocols
 from deniable.survey.protocols.base import Protocol
 from deniable.survey.protocols.grid import Epsilon, positive
-from deniable.survey.schema import Schema, check_text
+from deniable.survey.questions.checks import check_text
+from deniable.survey.schema import Schema
 
 # -- what a user writes ------------------------------------------------------------------------------------------------
 

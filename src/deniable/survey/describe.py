@@ -4,7 +4,8 @@ import math
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice
 from math import prod
@@ -313,16 +314,31 @@ def _filled(text: str) -> list[str]:
 
 
 def short_name(feature: Feature) -> str:
-    """The name of a feature without that of the question it belongs to: "tea" for "drinks: tea"."""
+    """What people read as a feature, without the question it belongs to: "tea" for "drinks: tea"."""
     question = feature.question if isinstance(feature, Flag) else None
-    return feature.name if question is None else feature.name[len(question) + len(SEPARATOR) :]
+    if question is None or feature.label is not None:
+        return feature.title if question is None else str(feature.label)
+    return feature.name[len(question) + len(SEPARATOR) :]
+
+
+def question_title(features: Sequence[Feature]) -> str:
+    """What people read as a question of one feature or of several flags."""
+    first = features[0]
+    return (isinstance(first, Flag) and (first.question_label or first.question)) or first.title
+
+
+def distinct_titles(features: Iterable[Feature]) -> dict[str, str]:
+    """What people read as each feature, by its name: its title, or its name if another one has that title too."""
+    titles = {feature.name: feature.title for feature in features}
+    times = Counter(titles.values()) + Counter({name for name, title in titles.items() if name != title})
+    return {name: title if times[title] == 1 else name for name, title in titles.items()}
 
 
 def answer_in_words(feature: Feature, answer: str | bool) -> str:
-    """An answer as people say it: yes or no for a flag."""
+    """An answer as people say it: yes or no for a flag, a label for a value that has one."""
     if isinstance(feature, Flag):
-        return "yes" if answer else "no"
-    return str(answer)
+        return {"True": "yes", "False": "no"}.get(str(answer), str(answer))
+    return dict(feature.labels).get(str(answer), str(answer))
 
 
 def epsilon_in_words(epsilon: float) -> str:

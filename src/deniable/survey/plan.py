@@ -313,8 +313,8 @@ class Plan:
         if plan.fingerprint != checked.fingerprint:
             raise PlanError(
                 "the plan is written in another way than this library writes it: questions of a block and blocks of an "
-                f"arm in the order of the features, one arm by the name {client.EVERYBODY!r}, and version 1 if there "
-                "are neither blocks of several questions nor arms; get it again from whoever made it"
+                f"arm in the order of the features, one arm by the name {client.EVERYBODY!r}, no labels that "
+                "say nothing new, and version 1 where nothing needs version 2; get it again from whoever made it"
             )
         return plan.for_aim(aim_from_json(document, plan.schema))
 

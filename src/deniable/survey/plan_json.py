@@ -1,6 +1,6 @@
-"""Plans as JSON: version 1 where every question stands alone in one arm, version 2 for blocks and arms.
+"""Plans as JSON: version 1 where every question stands alone in one arm, version 2 for all that is new.
 
-    version 1    features, each with its protocol
+    version 1    features, each with its protocol; no missing answers and no labels
     version 2    features; and arms, each with a name, a share over 65 536, and blocks: places of features, a protocol
 
 What needs nothing new is written as version 1, which is read for ever.
@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deniable.client import EVERYBODY, SCALE
+from deniable.client import EVERYBODY, NEW_KEYS, SCALE
 from deniable.survey.blocks import Block, check_asked_once, stand_in
 from deniable.survey.protocols import PROTOCOLS
 from deniable.survey.protocols.base import Protocol
-from deniable.survey.schema import Feature, Schema, feature_from_json
+from deniable.survey.questions.survey_file import feature_from_json
+from deniable.survey.schema import Feature, Schema
 
 if TYPE_CHECKING:
     from deniable.survey.plan import Plan
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 def meaning(plan: "Plan") -> dict[str, Any]:
     """What a plan means, as JSON: all that its fingerprint is of."""
-    if not plan.has_arms and all(len(block.features) == 1 for block in plan.blocks):
+    alone = not plan.has_arms and all(len(block.features) == 1 for block in plan.blocks)
+    if alone and all(set(NEW_KEYS).isdisjoint(feature.to_json()) for feature in plan.schema):
         features = [block.unit.to_json() | {"protocol": _protocol(block.protocol)} for block in plan.blocks]
         return {"version": 1, "features": features}
     arms = [

@@ -1,151 +1,21 @@
-"""What is asked: flags and choices, in order.
+"""What is asked: the questions of a survey, in order.
 
-A flag is yes or no and has one evidence column; a choice has exactly one true value among m and m columns.
-A question where several answers may be ticked is a group of flags.
+A question is a `Flag`, a `Choice` or a group of flags (`questions.features`).
 """
 
-import itertools
-import json
-import math
-import tomllib
-import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from deniable.client import MAX_VALUES, number_text
 from deniable.errors import SchemaError
-
-SEPARATOR = ": "  # This stands between a question's name and a value, in the name of a column.
-
-
-@dataclass(frozen=True)
-class Flag:
-    """A yes/no question. `question` names the multi-select question it is one tick of, if any.
-
-    Examples
-    --------
-    >>> dn.Flag("smoker").answers
-    (False, True)
-    """
-
-    name: str
-    question: str | None = None
-
-    def __post_init__(self) -> None:
-        check_text(self.name, "a flag's name")
-        if self.question is not None:
-            check_text(self.question, "a question's name")
-        if self.question is not None and not self.name.startswith(f"{self.question}{SEPARATOR}"):
-            raise SchemaError(f"flag {self.name!r} is not named '{self.question}{SEPARATOR}...' as its question asks")
-
-    @property
-    def levels(self) -> int:
-        """How many answers are possible: codes run from 0 to levels - 1."""
-        return 2
-
-    @property
-    def answers(self) -> tuple[bool, ...]:
-        """What can be answered, in the order of the codes."""
-        return (False, True)
-
-    @property
-    def columns(self) -> range:
-        """The codes that have an evidence column: True alone."""
-        return range(1, 2)
-
-    def to_json(self) -> dict[str, Any]:
-        """The flag as JSON."""
-        return {"name": self.name} if self.question is None else {"name": self.name, "question": self.question}
-
-
-@dataclass(frozen=True, init=False)
-class Choice:
-    """A question with exactly one true value among `values`. `Choice.bins` makes one of number ranges.
-
-    Examples
-    --------
-    >>> dn.Choice("age", ["18-29", "30-64", "65+"]).levels
-    3
-    """
-
-    name: str
-    values: tuple[str, ...]
-    edges: tuple[float, ...] = ()
-
-    def __init__(self, name: str, values: Iterable[str], edges: Iterable[float] = ()) -> None:
-        check_text(name, "a choice's name")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "values", _check_values(name, values, least=2))
-        object.__setattr__(self, "edges", _check_edges(name, edges) if edges != () else ())
-        if self.edges and self.values != _range_labels(self.edges):
-            raise SchemaError(f"choice {name!r}: its values do not match its edges; make it with Choice.bins")
-
-    @classmethod
-    def bins(cls, name: str, edges: Iterable[float]) -> "Choice":
-        """Make a choice of the number ranges between `edges`; numbers are encoded by the range they fall in.
-
-        A range holds its left edge; the last one holds its right edge too. `float("inf")` and `-float("inf")`
-        leave an end open.
-
-        Examples
-        --------
-        >>> dn.Choice.bins("income", [0, 20_000, float("inf")]).values
-        ('0 to under 20000', '20000 and over')
-        """
-        check_text(name, "a choice's name")
-        edges = _check_edges(name, edges)
-        return cls(name, _range_labels(edges), edges)
-
-    @property
-    def levels(self) -> int:
-        """How many answers are possible: codes run from 0 to levels - 1."""
-        return len(self.values)
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """What can be answered, in the order of the codes."""
-        return self.values
-
-    @property
-    def columns(self) -> range:
-        """The codes that have an evidence column: all."""
-        return range(len(self.values))
-
-    def to_json(self) -> dict[str, Any]:
-        """The choice as JSON; edges are text, so that every language writes them alike."""
-        edges = {"edges": [number_text(edge) for edge in self.edges]} if self.edges else {}
-        return {"name": self.name, "values": list(self.values), **edges}
-
-
-@dataclass(frozen=True, init=False)
-class Flags:
-    """A multi-select question: one flag per value, named `name: value`.
-
-    Examples
-    --------
-    >>> dn.Schema([dn.Flags("drinks", ["tea", "beer"])]).names
-    ('drinks: tea', 'drinks: beer')
-    """
-
-    name: str
-    values: tuple[str, ...]
-
-    def __init__(self, name: str, values: Iterable[str]) -> None:
-        check_text(name, "the name of a group of flags")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "values", _check_values(name, values, least=1))
-
-    @property
-    def features(self) -> tuple[Flag, ...]:
-        """The flags of this question."""
-        return tuple(Flag(self.name + SEPARATOR + value, self.name) for value in self.values)
-
-
-Feature = Flag | Choice
+from deniable.survey.questions.checks import repeated
+from deniable.survey.questions.features import SEPARATOR as SEPARATOR
+from deniable.survey.questions.features import Choice as Choice
+from deniable.survey.questions.features import Feature as Feature
+from deniable.survey.questions.features import Flag as Flag
+from deniable.survey.questions.features import Flags as Flags
 
 
 @dataclass(frozen=True, init=False)
@@ -175,7 +45,7 @@ class Schema:
     def _check_names(self) -> None:
         if not self.features:
             raise SchemaError("a schema needs at least one feature; found none")
-        if twice := _repeated(self.names):
+        if twice := repeated(self.names):
             raise SchemaError(f"feature names must differ; found twice: {', '.join(map(repr, twice))}")
         single = {feature.name for feature in self.features if not _question(feature)}
         for feature in self.features:
@@ -226,28 +96,33 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":
-        """Read a schema from a TOML or JSON file: a list `features`, each a table.
+        """Read a schema from a TOML or JSON file: a list `features`, a table for each question.
 
         `name` alone is a flag; with `values` it is a choice, with `edges` a choice of number ranges, with
-        `flags` a multi-select question.
+        `flags` a multi-select question. docs/reference/survey-file.md has every key.
         """
-        path = Path(path)
-        readers = {".toml": tomllib.loads, ".json": json.loads}
-        if path.suffix not in readers:
-            raise SchemaError(f"{path}: a schema is a .toml or a .json file")
+        from deniable.survey.questions.survey_file import read
+
         try:
-            document = readers[path.suffix](path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SchemaError(f"{path}: cannot be read: {error.strerror}") from None
-        except (ValueError, RecursionError) as error:
-            raise SchemaError(f"{path}: cannot be read: {error}") from None
-        tables = document.get("features") if isinstance(document, Mapping) else None
-        if not isinstance(tables, list):
-            raise SchemaError(f"{path}: no list of features; write one [[features]] table per question")
-        try:
-            return cls(feature_from_json(table) for table in tables)
+            return cls(read(path))
         except SchemaError as error:
             raise SchemaError(f"{path}: {error}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the schema to a TOML file, with comments that explain its keys, or to a JSON file; `load` reads it.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "survey.toml")
+        ...     schema.save(path)
+        ...     dn.Schema.load(path) == schema
+        True
+        """
+        from deniable.survey.questions.survey_file import write
+
+        write(self, path)
 
     @classmethod
     def from_frame(cls, frame: Any) -> "Schema":
@@ -267,91 +142,5 @@ class Schema:
         return proposed_schema(frame)
 
 
-def feature_from_json(table: Any) -> Flag | Choice | Flags:
-    """Make a feature from its JSON form, or from one table of a survey file."""
-    if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise SchemaError(f"a feature is a table with a name; found {table!r}")
-    name = table["name"]
-    if unknown := set(table) - {"name", "values", "edges", "flags", "question"}:
-        raise SchemaError(
-            f"feature {name!r}: unknown key {', '.join(map(repr, sorted(unknown)))}; "
-            "a feature has a name and one of values, edges or flags, or nothing more for a yes/no flag"
-        )
-    for key in ("values", "edges", "flags"):
-        if key in table and not isinstance(table[key], list):
-            raise SchemaError(f"feature {name!r}: {key} must be a list; found {table[key]!r}")
-    match tuple(key for key in ("values", "edges", "flags") if key in table):
-        case ():
-            return Flag(name, table.get("question"))
-        case ("values",):
-            return Choice(name, table["values"])
-        case ("edges",):
-            return Choice.bins(name, table["edges"])
-        case ("values", "edges"):
-            return Choice(name, table["values"], Choice.bins(name, table["edges"]).edges)
-        case ("flags",):
-            return Flags(name, table["flags"])
-    raise SchemaError(f"feature {name!r} has flags beside values or edges; a question is one or the other")
-
-
 def _question(feature: Feature) -> str | None:
     return feature.question if isinstance(feature, Flag) else None
-
-
-def check_text(text: Any, what: str) -> None:
-    """Refuse what is not text, is empty, or holds control characters: it could not be a name or an answer."""
-    if not isinstance(text, str):
-        raise SchemaError(f"{what} must be text; found {text!r} ({type(text).__name__})")
-    if not text.strip():
-        raise SchemaError(f"{what} must not be empty; found {text!r}")
-    if not text.isprintable() and any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
-        raise SchemaError(f"{what} must not hold control characters; found {text!r}")
-
-
-def _check_values(name: str, values: Iterable[str], *, least: int) -> tuple[str, ...]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise SchemaError(f"{name!r}: values must be a list of texts; found {values!r}")
-    values = tuple(values)
-    for value in values:
-        check_text(value, f"a value of {name!r}")
-    if twice := _repeated(values):
-        raise SchemaError(f"{name!r}: values must differ; found twice: {', '.join(map(repr, twice))}")
-    if not least <= len(values) <= MAX_VALUES:
-        raise SchemaError(f"{name!r} needs {least} to {MAX_VALUES} values; found {len(values)}")
-    return values
-
-
-def _check_edges(name: str, edges: Any) -> tuple[float, ...]:
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
-        raise SchemaError(f"choice {name!r}: edges must be a list of numbers; found {edges!r}")
-    numbers = []
-    for edge in edges:
-        try:
-            numbers.append(float(edge))
-        except (TypeError, ValueError, OverflowError):
-            numbers.append(math.nan)
-        if math.isnan(numbers[-1]):
-            raise SchemaError(f"choice {name!r}: an edge must be a number; found {edge!r}")
-    if any(low >= high for low, high in itertools.pairwise(numbers)):
-        raise SchemaError(f"choice {name!r}: edges must rise; found {', '.join(map(number_text, numbers))}")
-    if len(numbers) < 3:
-        raise SchemaError(f"choice {name!r} needs at least 3 edges, for 2 ranges; found {len(numbers)}")
-    return tuple(numbers)
-
-
-def _range_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Words for the ranges: `under 18`, `18 to under 30`, ..., `45 to 65` or `65 and over`."""
-    text = [number_text(edge) for edge in edges]
-    labels = []
-    for low, high, right in zip(text, text[1:], range(2, len(text) + 1), strict=False):
-        if low == "-inf":
-            labels.append(f"under {high}")
-        elif high == "inf":
-            labels.append(f"{low} and over")
-        else:
-            labels.append(f"{low} to {high}" if right == len(text) else f"{low} to under {high}")
-    return tuple(labels)
-
-
-def _repeated(texts: Iterable[str]) -> list[str]:
-    return [text for text, times in Counter(texts).items() if times > 1]

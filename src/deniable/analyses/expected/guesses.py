@@ -40,7 +40,7 @@ def _shares(feature: Feature, given: Any) -> Array:
     elif isinstance(feature, Flag) and isinstance(given, int | float | np.number) and not isinstance(given, bool):
         if not 0 <= given <= 1:
             raise PlanError(f"the guess of {feature.name!r} is its share of yes, 0 to 1, such as 0.2; found {given!r}")
-        found = [1 - given, given]
+        found = [1 - given, given, *[0.0] * (feature.levels - 2)]  # nobody skips it
     try:
         shares = np.asarray(found, np.float64)
     except (TypeError, ValueError):
@@ -64,4 +64,4 @@ def _margin(of: Sequence[Feature], table: Array, features: Sequence[Feature]) ->
 
 def cells_of(est: Estimate) -> Array:
     """The shares of all cells of an estimate's table, an axis for each feature."""
-    return along(est.mean, all_answers(est.features)) / est.n
+    return along(est.truth, all_answers(est.features)) / est.n

@@ -76,7 +76,7 @@ def logistic(counts: Counts, outcome: Indicator, on: Sequence[str], subject: Sub
         raise EstimateError(f"a logistic regression needs one table that holds all its features: {error}") from None
     cells = _cells(est, outcome, on)
     rows = all_answers(est.features)
-    f = along(est.mean, rows).reshape(-1) / est.n
+    f = along(est.truth, rows).reshape(-1) / est.n
     covariance = sandwich(rows, est.covariance()) / est.n**2
     told = outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
     k, none = len(cells.terms), np.full(len(cells.terms), np.nan)

@@ -219,7 +219,7 @@ def _of_each_arm(counts: Counts, names: Sequence[str], *, plain: bool) -> Iterat
     for arm in counts.arms:
         blocks = block_parts(arm.plan, names, centred=True)
         units = tuple(block.block.unit.name for block in blocks)
-        if not units or not arm.holds_units(units) or not (counted := arm.array(*units)).flat[0]:
+        if not units or not arm.holds_units(units) or not (counted := arm.evidence(*units)).flat[0]:
             continue
         if not plain:
             blocks = weighted_parts(blocks, counted)

@@ -46,10 +46,10 @@ def group_of(counts: Counts, names: Sequence[str], method: str = "consistent") -
         seen = whole_evidence_of([counts], names, plain=not best)
         return ArmsGroup(counts.n, seen, tuple(range(len(names))), waves=False)
     if _asked_alone(plan, names):
-        axes, array = tuple(Axis.of(plan[name], centred=centred) for name in names), counts.array(*names)
+        axes, array = tuple(Axis.of(plan[name], centred=centred) for name in names), counts.evidence(*names)
         return Group.from_counts(counts.n, counts.asked(*names), weighted(axes, array) if best else axes, array)
     blocks = block_parts(plan, check_asked(plan, names), centred=centred)
-    array = counts.array(*(block.block.unit.name for block in blocks))
+    array = counts.evidence(*(block.block.unit.name for block in blocks))
     return BlockGroup.from_counts(
         counts.n, int(array.flat[0]), weighted_parts(blocks, array) if best else blocks, array
     )
@@ -107,7 +107,7 @@ def whole_evidence_of(
 
 def _counted(arm: Counts, block: Block) -> list[tuple[Block, Array]]:
     """A block with its counts; nothing if it was not counted, or if nobody fell into the arm."""
-    counted = arm.array(block.unit.name) if arm.holds_units((block.unit.name,)) else np.zeros(1)
+    counted = arm.evidence(block.unit.name) if arm.holds_units((block.unit.name,)) else np.zeros(1)
     return [(block, counted.astype(np.float64))] if counted[0] else []
 
 

@@ -59,11 +59,10 @@ def _known_shares(features: Features, n: int, known: Shares) -> Iterator[Equalit
 
 def _known_sums(features: Features, known: Sums) -> Iterator[Equality]:
     """The equalities of known weighted sums."""
-    shape = tuple(1 + len(feature.columns) for feature in features)
     for place, (weights, value) in enumerate(known):
         if not _is_number(value):
             raise EstimateError(f"the value of equality {place} must be a finite number; found {value!r}")
-        yield f"equality {place}", checked_weights(shape, weights), float(value)
+        yield f"equality {place}", checked_weights(features, weights), float(value)
 
 
 def _empty_cells(features: Features, zeros: Cells) -> Iterator[Equality]:

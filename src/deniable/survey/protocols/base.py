@@ -25,7 +25,7 @@ from deniable.errors import PlanError, abbreviated
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.dependence import Array, Dependence
 from deniable.survey.protocols.grid import Epsilon
-from deniable.survey.schema import Choice, Feature, Flag
+from deniable.survey.schema import Choice, Feature
 
 Shown = Any  # What reports show of one feature, as arrays of one of the forms below.
 
@@ -224,12 +224,13 @@ class Protocol(ABC):
 
     def _check_fits(self, feature: Feature) -> int:
         """The number of evidence columns of a feature that this protocol can randomize."""
-        if isinstance(feature, Choice) and self.name in FLAGS_ONLY:
+        if len(feature.columns) > 1 and self.name in FLAGS_ONLY:
+            kind = "a choice" if isinstance(feature, Choice) else "a flag that may be skipped, so a choice"
             raise PlanError(
-                f"{feature.name!r} is a choice of {feature.levels} values, and {self.name} is for flags; "
+                f"{feature.name!r} is {kind} of {feature.levels} values, and {self.name} is for flags; "
                 "use GRR, SubsetSelection, UnaryEncoding or LocalHashing"
             )
-        if isinstance(feature, Flag) and self.name in CHOICES_ONLY:
+        if len(feature.columns) == 1 and self.name in CHOICES_ONLY:
             raise PlanError(f"{feature.name!r} is a flag, and {self.name} is for choices; use RandomizedResponse")
         if self.columns not in (0, len(feature.columns)):
             raise PlanError(f"{self} was made for {self.columns} values; {feature.name!r} has {len(feature.columns)}")

@@ -1,0 +1,115 @@
+"""What names, answers, labels and edges of number ranges must be, and how ranges are called."""
+
+import itertools
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from deniable.client import FLAG_WORDS, MAX_VALUES, number, number_text
+from deniable.errors import SchemaError
+
+
+def check_text(text: Any, what: str) -> None:
+    """Refuse what is not text, is empty, or holds control characters: it could not be a name or an answer."""
+    if not isinstance(text, str):
+        raise SchemaError(f"{what} must be text; found {text!r} ({type(text).__name__})")
+    if not text.strip():
+        raise SchemaError(f"{what} must not be empty; found {text!r}")
+    if not text.isprintable() and any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
+        raise SchemaError(f"{what} must not hold control characters; found {text!r}")
+
+
+def check_optional(name: str, **texts: Any) -> None:
+    """Refuse a label, a help text or a missing answer that is given and is no text."""
+    for what, text in texts.items():
+        if text is not None:
+            check_text(text, f"{what} of {name!r}")
+
+
+def check_missing_of_flag(name: str, missing: str | None) -> None:
+    """Refuse a missing answer of a flag that is a word for true or false."""
+    if missing in FLAG_WORDS:
+        raise SchemaError(f"{name!r}: missing is what a skipped question is called; {missing!r} is a flag's own answer")
+
+
+def check_missing_of_ranges(name: str, missing: str | None) -> None:
+    """Refuse a missing answer of number ranges that is a number itself."""
+    if missing is not None and number(missing) is not None:
+        raise SchemaError(f"{name!r}: missing is what a skipped question is called, no number; found {missing!r}")
+
+
+def checked_values(name: str, values: Iterable[str], *, least: int) -> tuple[str, ...]:
+    """Values as a tuple of different texts, at least so many."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise SchemaError(f"{name!r}: values must be a list of texts; found {values!r}")
+    values = tuple(values)
+    for value in values:
+        check_text(value, f"a value of {name!r}")
+    if twice := repeated(values):
+        raise SchemaError(f"{name!r}: values must differ; found twice: {', '.join(map(repr, twice))}")
+    if not least <= len(values) <= MAX_VALUES:
+        raise SchemaError(f"{name!r} needs {least} to {MAX_VALUES} values; found {len(values)}")
+    return values
+
+
+def with_missing(values: Iterable[str], missing: str | None) -> Iterable[str]:
+    """Values with the missing answer as the last one, unless it is among them already."""
+    if missing is None or isinstance(values, str) or not isinstance(values, Iterable):
+        return values  # what is no list is refused with all other values
+    listed = list(values)
+    return listed if missing in listed else [*listed, missing]
+
+
+def checked_labels(name: str, values: Sequence[str], labels: Any) -> tuple[tuple[str, str], ...]:
+    """What people read instead of some values, in their order; no label may stand for two of them."""
+    try:
+        told = dict(labels)
+    except (TypeError, ValueError):
+        raise SchemaError(f"{name!r}: labels must be a mapping from values to texts; found {labels!r}") from None
+    if unknown := [value for value in told if value not in values]:
+        raise SchemaError(f"{name!r}: labels are for its values; found one for {unknown[0]!r}, which is none of them")
+    for value, label in told.items():
+        check_text(label, f"the label of {value!r} in {name!r}")
+    if twice := repeated(told.get(value, value) for value in values):
+        raise SchemaError(f"{name!r}: labels must tell values apart; found twice: {', '.join(map(repr, twice))}")
+    return tuple((value, told[value]) for value in values if told.get(value, value) != value)
+
+
+def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
+    """The edges of number ranges, as rising numbers."""
+    if isinstance(edges, str) or not isinstance(edges, Iterable):
+        raise SchemaError(f"choice {name!r}: edges must be a list of numbers; found {edges!r}")
+    numbers = []
+    for edge in edges:
+        try:
+            numbers.append(float(edge))
+        except (TypeError, ValueError, OverflowError):
+            numbers.append(math.nan)
+        if math.isnan(numbers[-1]):
+            raise SchemaError(f"choice {name!r}: an edge must be a number; found {edge!r}")
+    if any(low >= high for low, high in itertools.pairwise(numbers)):
+        raise SchemaError(f"choice {name!r}: edges must rise; found {', '.join(map(number_text, numbers))}")
+    if len(numbers) < 3:
+        raise SchemaError(f"choice {name!r} needs at least 3 edges, for 2 ranges; found {len(numbers)}")
+    return tuple(numbers)
+
+
+def range_values(edges: Sequence[float]) -> tuple[str, ...]:
+    """Words for the ranges: `under 18`, `18 to under 30`, ..., `45 to 65` or `65 and over`."""
+    text = [number_text(edge) for edge in edges]
+    words = []
+    for low, high, right in zip(text, text[1:], range(2, len(text) + 1), strict=False):
+        if low == "-inf":
+            words.append(f"under {high}")
+        elif high == "inf":
+            words.append(f"{low} and over")
+        else:
+            words.append(f"{low} to {high}" if right == len(text) else f"{low} to under {high}")
+    return tuple(words)
+
+
+def repeated(texts: Iterable[str]) -> list[str]:
+    """Those texts that occur more than once."""
+    return [text for text, times in Counter(texts).items() if times > 1]
