@@ -32,7 +32,7 @@ _HOMES = {  # of each promised name
     "analyses.models.trend": ("trend",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
-        "ArmSizeWarning", "HomogeneityWarning",
+        "ArmSizeWarning", "HomogeneityWarning", "LeftOutWarning",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from deniable.errors import DeniableError as DeniableError
     from deniable.errors import EstimateError as EstimateError
     from deniable.errors import HomogeneityWarning as HomogeneityWarning
+    from deniable.errors import LeftOutWarning as LeftOutWarning
     from deniable.errors import PlanError as PlanError
     from deniable.errors import ReportError as ReportError
     from deniable.errors import SchemaError as SchemaError

@@ -11,6 +11,7 @@ Each message says what was found, where, and what to do next.
     └── EstimateError  a question that an estimate cannot answer
 
     DeniableWarning (a UserWarning)
+    ├── LeftOutWarning      records were left out, because their answers cannot be read
     ├── ArmSizeWarning      arms were answered by more or fewer people than their shares say
     └── HomogeneityWarning  surveys, or arms, that were combined do not agree with each other
 
@@ -23,7 +24,7 @@ from deniable.client import AnswerError, DeniableError, PlanError
 
 __all__ = [
     "AnswerError", "ArmSizeWarning", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
-    "HomogeneityWarning", "PlanError", "ReportError", "SchemaError",
+    "HomogeneityWarning", "LeftOutWarning", "PlanError", "ReportError", "SchemaError",
 ]  # fmt: skip
 
 
@@ -45,6 +46,10 @@ class EstimateError(DeniableError):
 
 class DeniableWarning(UserWarning):
     """Root of the warnings that this package gives about a survey."""
+
+
+class LeftOutWarning(DeniableWarning):
+    """Given where `keep_going` leaves records out whose answers cannot be read: how many, and in which columns."""
 
 
 class ArmSizeWarning(DeniableWarning):

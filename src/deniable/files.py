@@ -72,6 +72,12 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
     return target
 
 
+def check_ending(path: str | Path, ending: str, what: str) -> None:
+    """Refuse to write a file under a name that says it were of another kind; `what` says what is written to where."""
+    if Path(path).suffix.lower() != ending and str(path).strip():
+        raise DeniableError(f"{path}: {what}; call it {Path(path).with_suffix(ending).name}")
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Write a file atomically: give a temporary name beside it to write to, and rename that at the end.

@@ -13,6 +13,7 @@ from pyarrow import csv
 
 import deniable as dn
 from deniable.reports import answer_files, parquet
+from deniable.reports.reading import csv_files
 from tests.support.memory import needs_proc, peak_kilobytes
 
 AGES = ["young", "middle", "old"]
@@ -105,12 +106,14 @@ def test_files_without_a_record_give_no_reports() -> None:
 @pytest.mark.usefixtures("folder")
 def test_parts_of_one_file_go_on_where_the_last_one_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a cell with line breaks in it stands on the edge of a block."""
-    monkeypatch.setattr(answer_files, "CSV_BYTES", 1000)
+    monkeypatch.setattr(csv_files, "BLOCK", 1000)
     monkeypatch.setattr(answer_files, "PARQUET_CELLS", 3 * 17)
     csv.write_csv(answers(500), "long.csv")
     pq.write_table(answers(500), "long.parquet")
     for path, least in (("long.csv", 15), ("long.parquet", 30)):
-        sizes = [len(batch) for batch in answer_files.batches([Path(path)], SCHEMA.names)]
+        sizes = [
+            len(batch) for batch in answer_files.batches(answer_files.found_files(path, lambda _: (SCHEMA.names, ())))
+        ]
         assert len(sizes) >= least
         assert shown(dn.randomize(path, PUBLIC)) == shown(dn.randomize(answers(500), PUBLIC))
         rng = np.random.default_rng(2)
@@ -133,16 +136,16 @@ def test_many_small_files_make_few_row_groups(monkeypatch: pytest.MonkeyPatch) -
 
 GOOD = "smoker,age,income\n" + "true,old,3\n" * 5
 REFUSED: dict[str, tuple[str, str]] = {
-    "an answer": (GOOD + "true,odd,3\n", r"z.csv: row 5 \(counted from 0\), column 'age'.*'odd'"),
-    "a number": (GOOD + "true,old,1000\n", r"z.csv: row 5 \(counted from 0\), column 'income'.*'1000'"),
-    "no answer": (GOOD + "true,,3\n", r"z.csv: row 5 \(counted from 0\), column 'age' has no answer"),
-    "short": (GOOD + "\ntrue,old\n", r"z.csv: row 5 \(counted from 0\) has 2 cells where the header has 3$"),
-    "long": (GOOD + "true,old,3,4\n", r"z.csv: row 5 \(counted from 0\) has 4 cells where the header has 3$"),
+    "an answer": (GOOD + "true,odd,3\n", r"z.csv: line 7, column 'age'.*'odd'"),
+    "a number": (GOOD + "true,old,1000\n", r"z.csv: line 7, column 'income'.*'1000'"),
+    "no answer": (GOOD + "true,,3\n", r"z.csv: line 7, column 'age' has no answer"),
+    "short": (GOOD + "\ntrue,old\n", r"z.csv: line 8 has 2 cells where the header has 3$"),
+    "long": (GOOD + "true,old,3,4\n", r"z.csv: line 7 has 4 cells where the header has 3$"),
     "missing": ("smoker,age\ntrue,old\n", "z.csv: column 'income' is missing; found 'smoker', 'age'$"),
     "twice": ("smoker,age,age,income\n", "z.csv: column 'age' stands twice; found 'smoker', 'age', 'age', 'income'"),
-    "semicolons": ("smoker;age;income\n", "columns are separated by commas"),
+    "no delimiter": ("smoker:age|income\n1;2\n", "say what stands between columns: delimiter=';'"),
     "nothing": ("", "z.csv: column 'smoker' is missing; found none: the file is empty"),
-    "a large cell": ("x" * 200_000 + "\n", "z.csv: cannot be read as CSV: field larger than"),
+    "a large cell": ("x" * 200_000 + "\n", "z.csv: cannot be read as CSV: line 1: field larger than"),
     "many columns": (",".join(f"column {k}" for k in range(500)), r"found 'column 0', .*'column 7', and 492 more$"),
 }
 

@@ -352,7 +352,7 @@ PLAN = dn.Plan(SCHEMA, dict.fromkeys(SCHEMA.names, dn.Public()))  # public, so t
 BAD_ANSWERS: dict[str, tuple[str, Any, str, str]] = {
     "unknown value": ("age", "Old", "the answer is not one of its values 'young', 'old'", "; found 'Old'"),
     "unknown number": ("children", 3, "the answer is not one of its values '0', '1', '2.5'", "; found 3(.0)?"),
-    "empty text": ("age", "", r"no answer \(null\); leave the record out, or .* missing='no answer'", "; found ''"),
+    "empty text": ("age", "", r"no answer \(null\); leave the record out, or .* missing='no answer'", ""),
     "null": (
         "age",
         None,

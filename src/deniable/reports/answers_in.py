@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable import client
-from deniable.errors import AnswerError, abbreviated, listed
+from deniable.errors import AnswerError, abbreviated, listed, meant
 from deniable.kernels.perturb import BLOCK, Codes
 from deniable.reports.report_columns import Place, is_text, number_at, whole
 
@@ -32,7 +32,7 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     if isinstance(records, Sequence) and not isinstance(records, str | bytes):
         return _from_rows(records, names, optional)
     source = records if isinstance(records, Mapping) else _series(records, names and [*names, *optional])
-    given = {name: _column(source, name) for name in names or source}
+    given = {name: _column(source, name, records) for name in names or source}
     given |= {name: source[name] for name in optional if name in source}
     packed = _packed({name: values for name, values in given.items() if _is_numpy_bool(values)})
     table = {name: packed[name] if name in packed else _as_arrow(values, name) for name, values in given.items()}
@@ -42,12 +42,23 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     return table
 
 
-def _column(source: Mapping[str, Any], name: str) -> Any:
-    """What stands under a name; an error lists the names that are there."""
+def names_in(records: Any) -> list[str]:
+    """The names of all columns of some records; none of what are no records."""
+    if isinstance(records, Sequence) and not isinstance(records, str | bytes):
+        return list(dict.fromkeys(name for record in records if isinstance(record, Mapping) for name in record))
+    if isinstance(records, Mapping):
+        return list(records)
+    frame = nw.from_native(records, pass_through=True)
+    return list(frame.collect_schema().names()) if isinstance(frame, nw.DataFrame | nw.LazyFrame) else []
+
+
+def _column(source: Mapping[str, Any], name: str, records: Any) -> Any:
+    """What stands under a name; an error lists the names that are in the records."""
     try:
         return client.answer(source, name)
     except AnswerError as error:
-        raise LeftOutError(f"{error}; found {listed(source) or 'none'}") from None
+        there = list(map(str, names_in(records)))
+        raise LeftOutError(f"{error}; found {listed(there) or 'none'}{meant(name, there)}") from None
 
 
 def _is_numpy_bool(values: Any) -> bool:
@@ -81,7 +92,7 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
     for row, record in enumerate(rows):
         for name, column in table.items():
             try:
-                column.append(_column(record, name))
+                column.append(_column(record, name, record))
             except LeftOutError as error:
                 raise LeftOutError(f"row {row} (counted from 0), {error}") from None
     table |= {name: [record.get(name) for record in rows] for name in optional if name not in table}
@@ -91,7 +102,7 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
 def _as_arrow(values: Any, name: str) -> Any:
     """One column as an Arrow array, or as a list if it has no one type that Arrow knows."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
-        raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {values!r}")
+        raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {abbreviated(values)}")
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     try:

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from deniable.errors import AnswerError, listed
 from deniable.kernels.perturb import Codes, Draws
-from deniable.reports.answers_in import encode
 from deniable.reports.arm_columns import arm_numbers, no_arm
 from deniable.reports.arm_groups import ArmGroups
+from deniable.reports.reading.columns import codes as codes_of
 from deniable.reports.report_columns import whole
 from deniable.survey.plan import Plan
 
@@ -38,7 +38,9 @@ def given_arms(plan: Plan, name: str, column: Any, first_row: int = 0) -> npt.ND
     return numbers
 
 
-def asked_codes(plan: Plan, columns: Mapping[str, Any], numbers: Numbers, first_row: int = 0) -> list[dict[str, Codes]]:
+def asked_codes(
+    plan: Plan, columns: Mapping[str, Any], numbers: Numbers, first_row: int = 0, na: Sequence[str] = ()
+) -> list[dict[str, Codes]]:
     """The codes of what each arm asks, by the features' names, for the records of that arm, in order.
 
     Each feature is encoded once, for all records that were asked, arm by arm; an error names the row in the data.
@@ -56,14 +58,14 @@ def asked_codes(plan: Plan, columns: Mapping[str, Any], numbers: Numbers, first_
             what = f"column {name!r} is missing, and arm {plan.arm_names[arms[0]]!r} asks it"
             raise AnswerError(f"{what}; found {listed(columns)}")
         rows = np.concatenate([groups.rows(number) for number in arms])
-        own = encode(plan.schema[name].to_json(), _taken(columns[name], rows), first_row + rows)
+        own = codes_of(plan.schema[name], taken(columns[name], rows), first_row + rows, na)
         ends = np.cumsum([groups.size(number) for number in arms])
         for number, those in zip(arms, np.split(own, ends[:-1]), strict=True):
             codes[number][name] = those
     return codes
 
 
-def _taken(column: Any, rows: npt.NDArray[np.int64]) -> Any:
+def taken(column: Any, rows: npt.NDArray[np.int64]) -> Any:
     """Some rows of a column, an Arrow array or a list."""
     return [column[row] for row in rows] if isinstance(column, list) else whole(column).take(pa.array(rows))
 

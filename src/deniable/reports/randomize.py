@@ -1,26 +1,35 @@
 """Randomizing many records at once: answers in, from memory or from files; reports out, in memory or to a file."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import AnswerError, PlanError, abbreviated
-from deniable.files import check_stopped, check_target
+from deniable.errors import AnswerError, LeftOutWarning, PlanError, abbreviated
+from deniable.files import check_ending, check_stopped, check_target
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports import answer_files, answers_in
+from deniable.reports.answer_files import AnswerFile, Batch
 from deniable.reports.answers_in import LeftOutError
-from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms
+from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms, taken
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.fields import fields
 from deniable.reports.parquet import PLAN_KEY, write
 from deniable.reports.randomness import secure, seeded
+from deniable.reports.reading.columns import codes as codes_of_column
+from deniable.reports.reading.csv_files import CsvForm
+from deniable.reports.reading.multi_select import in_one_column, tick_columns
+from deniable.reports.reading.problems import Problems, problems_in, rows_in_words
 from deniable.reports.reports import Reports, joined_tables, no_reports
 from deniable.survey.plan import Plan
 from deniable.text.progress import watched
+
+Places = Callable[[Sequence[int]], Sequence[str]]  # words for where rows are
 
 # What an error adds to an answer that is missing where each record's arm is drawn, so that all answers are needed.
 MAY_BE_LEFT_OUT = (
@@ -31,13 +40,31 @@ MAY_BE_LEFT_OUT = (
 
 @overload
 def randomize(
-    data: Any, plan: Plan, *, rng: np.random.Generator | int | None = None, output: None = None, arm: str | None = None
+    data: Any,
+    plan: Plan,
+    *,
+    rng: np.random.Generator | int | None = None,
+    output: None = None,
+    arm: str | None = None,
+    na: Sequence[str] = (),
+    keep_going: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Reports: ...
 
 
 @overload
 def randomize(
-    data: Any, plan: Plan, *, rng: np.random.Generator | int | None = None, output: str | Path, arm: str | None = None
+    data: Any,
+    plan: Plan,
+    *,
+    rng: np.random.Generator | int | None = None,
+    output: str | Path,
+    arm: str | None = None,
+    na: Sequence[str] = (),
+    keep_going: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> int: ...
 
 
@@ -48,6 +75,10 @@ def randomize(
     rng: np.random.Generator | int | None = None,
     output: str | Path | None = None,
     arm: str | None = None,
+    na: Sequence[str] = (),
+    keep_going: bool = False,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Reports | int:
     """Randomize many records at once, each by itself, as its respondent's device would.
 
@@ -57,6 +88,9 @@ def randomize(
         The true answers: any dataframe, a mapping from names to columns, a list of records, or CSV and Parquet files.
         A null is the missing answer of a question that has one, and so is a question that a record of a list leaves
         out; of any other question it is an error.
+        A flag's column may have its own two words or the usual ones, `yes` and `no` in many languages; a multi-select
+        question may be a column for each of its answers, or one by the question's name that holds lists, or text such
+        as `"TV;Radio"`; a value of a choice may have other blanks and another case than its question lists.
         Files are named by a path, a glob such as `"answers/*.csv"`, a folder or a list of these. They are read a batch
         at a time, in the order of the list, those of a glob or a folder sorted by name.
     plan : Plan
@@ -73,6 +107,13 @@ def randomize(
         what a record's arm does not ask may be null, missing or anything. Without it each record's arm is drawn,
         before its answers are looked at, and only those to the arm's questions are. A plan whose arms are assigned
         needs it.
+    na : list of str, optional
+        More words that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
+    keep_going : bool
+        Leave records out whose answers cannot be read, with a warning that says how many, instead of refusing all.
+    delimiter, encoding : str, optional
+        How CSV files are written; without them, a delimiter is found where it is obvious, and files are read as UTF-8,
+        or as UTF-16 where their mark says so.
 
     Returns
     -------
@@ -83,7 +124,8 @@ def randomize(
     Raises
     ------
     AnswerError
-        An answer or a column does not fit its question. The message names the column and the row, and the file.
+        Answers or columns do not fit their questions. The message tells of all problems of a file, by column and kind,
+        with the line of the first one of each.
 
     Examples
     --------
@@ -108,20 +150,25 @@ def randomize(
     """
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
-    work = _Work(plan, secure() if rng is None else seeded(rng), _checked_arm(plan, arm))
+    reading = Reading(_checked_arm(plan, arm), _checked_words(na), bool(keep_going), CsvForm(delimiter, encoding))
+    work = _Work(plan, secure() if rng is None else seeded(rng), reading, _LeftOut())
     try:
-        return _reports_or_file(data, work, output)
+        made = _reports_or_file(data, work, output)
     except LeftOutError as error:
         drawn = plan.has_arms and arm is None
         raise AnswerError(f"{error}{MAY_BE_LEFT_OUT if drawn else ''}") from None
+    work.left_out.warn()
+    return made
 
 
 def _reports_or_file(data: Any, work: "_Work", output: str | Path | None) -> Reports | int:
     """The randomized answers of data, from memory or files, in memory or in a file, of which it is how many."""
-    plan = work.plan
-    files = answer_files.found_files(data, *work.names) if answer_files.are_files(data) else None
+    plan, files = work.plan, None
+    if answer_files.are_files(data):
+        files = answer_files.found_files(data, work.wanted, work.reading.form)
     if output is not None:
-        check_target(output, *files or ())
+        check_target(output, *(file.path for file in files or ()))
+        check_ending(output, ".parquet", "reports are written to a Parquet file")
         return write(output, plan, work.from_files(files) if files else work.at_once(data))
     return _joined(plan, work.from_files(files)) if files else work.part(data)
 
@@ -140,49 +187,131 @@ def _checked_arm(plan: Plan, arm: Any) -> str | None:
     return arm
 
 
+def _checked_words(na: Any) -> tuple[str, ...]:
+    """Words that stand for no answer; one by itself is a word, not letters."""
+    words = (na,) if isinstance(na, str) else tuple(na)
+    if not all(isinstance(word, str) for word in words):
+        raise AnswerError(f"na takes words that stand for no answer, such as ['-9']; found {abbreviated(na)}")
+    return words
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How answers are read: the column of arms, words for no answer, whether bad records are left out, how CSV is."""
+
+    arm: str | None
+    na: tuple[str, ...]
+    keep_going: bool
+    form: CsvForm
+
+
+class _LeftOut:
+    """How many of how many records were left out, and why; it grows while data are read."""
+
+    def __init__(self) -> None:
+        self.records = self.of = 0
+        self.why = Problems({})
+
+    def add(self, why: Problems, records: int, of: int) -> None:
+        self.records, self.of, self.why = self.records + records, self.of + of, self.why + why
+
+    def warn(self) -> None:
+        """Warn if any was left out."""
+        if self.records:
+            what = f"{self.records:,} of {self.of:,} records were left out; answers that could not be read: {self.why}"
+            warnings.warn(what, LeftOutWarning, stacklevel=3)
+
+
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What is the same for all parts of the data: plan, draws, and the column of the arms' names, if there is one."""
+    """What is the same for all parts of the data: plan, draws, how answers are read, and what was left out."""
 
     plan: Plan
     draws: Draws
-    arm: str | None
+    reading: Reading
+    left_out: _LeftOut
 
-    @property
-    def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The columns that the data must have, and those that are looked at if they are there."""
-        return (self.plan.schema.names, ()) if self.arm is None else ((self.arm,), self.plan.schema.names)
+    def wanted(self, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """The columns that data with some columns must have, and those that are looked at if they are there."""
+        together = in_one_column(self.plan.schema, there)
+        names = [
+            name
+            for question, features in self.plan.schema.questions.items()
+            for name in ([question] if question in together else [feature.name for feature in features])
+        ]
+        return (names, ()) if self.reading.arm is None else ((self.reading.arm,), names)
 
-    def from_files(self, files: Sequence[Path]) -> Iterator[Reports]:
-        """The randomized answers of files, a batch at a time; errors name the file and the row in it."""
-        for batch in watched(answer_files.batches(files, *self.names), "records randomized"):
+    def from_files(self, files: Sequence[AnswerFile]) -> Iterator[Reports]:
+        """The randomized answers of files, a batch at a time; errors name the file and lines in it."""
+        every = iter(watched(answer_files.batches(files), "records randomized"))
+        for batch in every:
             try:
-                part = self.part(batch.table, batch.first_row)
+                part = self.part(batch.table, batch.first_row, batch.file.places)
             except AnswerError as error:
-                raise type(error)(f"{batch.path}: {error}") from None
+                raise self._told(error, batch, every) from None
             check_stopped()
             yield part
+
+    def _told(self, error: AnswerError, batch: Batch, later: Iterable[Batch]) -> AnswerError:
+        """An error with all problems of a file, from the batch in which the first one was found on."""
+        found = self._problems(batch.table, batch.first_row)
+        if not found:
+            return type(error)(f"{batch.file.path}: {error}")
+        for more in takewhile(lambda one: one.file is batch.file, later):
+            found += self._problems(more.table, more.first_row)
+        told = found.error(batch.file.places)
+        return type(told)(f"{batch.file.path}: {told}")
+
+    def _problems(self, data: Any, first_row: int = 0) -> Problems:
+        """What is wrong with some records."""
+        return problems_in(self.plan, self._columns(data), self.reading.arm, self.reading.na, first_row)[0]
 
     def at_once(self, data: Any) -> Iterator[Reports]:
         """The randomized answers of records in memory, made when they are asked for."""
         yield self.part(data)
 
-    def part(self, data: Any, first_row: int = 0) -> Reports:
+    def part(self, data: Any, first_row: int = 0, places: Places | None = None) -> Reports:
         """The randomized answers of some records; `first_row` is the number of the first one in error messages."""
+        columns = self._columns(data)
+        if self.reading.keep_going:
+            columns = self._kept(columns)
+        try:
+            return self._randomized(columns, first_row)
+        except AnswerError:
+            if places is None and (found := self._problems(data)):
+                raise found.error(rows_in_words) from None
+            raise
+
+    def _columns(self, data: Any) -> dict[str, Any]:
+        """The columns of some records that are asked for, those of multi-select questions in one column split."""
         if isinstance(data, Reports) or (isinstance(data, pa.Table) and PLAN_KEY in (data.schema.metadata or {})):
             raise AnswerError(
                 "these are reports, randomized already; once more would spoil every estimate made of them"
             )
-        plan = self.plan
-        columns = answers_in.columns(_with_skipped(data, plan), *self.names)
+        groups = len(self.plan.schema.questions) < len(self.plan.schema)
+        columns = answers_in.columns(_with_skipped(data, self.plan), *self.wanted(answers_in.names_in(data) if groups else ()))
+        for question, features in in_one_column(self.plan.schema, columns).items():
+            columns |= tick_columns(question, features, columns[question])
+        return columns
+
+    def _kept(self, columns: dict[str, Any]) -> dict[str, Any]:
+        """The columns without the records that have a problem, which are counted."""
+        rows = len(next(iter(columns.values())))
+        found, bad = problems_in(self.plan, columns, self.reading.arm, self.reading.na)
+        self.left_out.add(found, len(bad), rows)
+        good = np.delete(np.arange(rows), bad)
+        return {name: taken(column, good) for name, column in columns.items()} if len(bad) else columns
+
+    def _randomized(self, columns: Mapping[str, Any], first_row: int) -> Reports:
+        """The randomized answers of columns."""
+        plan, arm, na = self.plan, self.reading.arm, self.reading.na
         if not plan.has_arms:
-            questions = {feature.name: feature.to_json() for feature in plan.schema}
-            return _of_one(plan, lambda n: answers_in.encode(questions[n], columns[n], first_row), self.draws)
-        if self.arm is None:
+            return _of_one(plan, lambda n: codes_of_column(plan.schema[n], columns[n], first_row, na), self.draws)
+        if arm is None:
             numbers: Numbers = drawn_arms(plan, len(columns[plan.schema.names[0]]), self.draws)
         else:
-            numbers = given_arms(plan, self.arm, columns[self.arm], first_row)
-        return _of_arms(plan, asked_codes(plan, columns, numbers, first_row), self.draws)
+            numbers = given_arms(plan, arm, columns[arm], first_row)
+        return _of_arms(plan, asked_codes(plan, columns, numbers, first_row, na), self.draws)
 
 
 def _with_skipped(data: Any, plan: Plan) -> Any:

@@ -278,7 +278,7 @@ class Plan:
     def to_json(self) -> str:
         """The plan as JSON text: what a device needs, and what `save` writes."""
         beside = {"epsilon": self.epsilon, "fingerprint": self.fingerprint} | (self.aim.to_json() if self.aim else {})
-        return plan_json.text(plan_json.meaning(self) | beside)
+        return plan_json.text(plan_json.meaning(self) | beside | plan_json.reading(self.schema))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Plan":

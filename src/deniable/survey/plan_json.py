@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deniable.client import EVERYBODY, NEW_KEYS, SCALE
+from deniable.errors import PlanError, abbreviated
 from deniable.survey.blocks import Block, check_asked_once, stand_in
 from deniable.survey.protocols import PROTOCOLS
 from deniable.survey.protocols.base import Protocol
 from deniable.survey.questions.survey_file import feature_from_json
-from deniable.survey.schema import Feature, Schema
+from deniable.survey.schema import Feature, Flag, Schema
 
 if TYPE_CHECKING:
     from deniable.survey.plan import Plan
@@ -41,6 +42,22 @@ def meaning(plan: "Plan") -> dict[str, Any]:
     ]
     assigned = {"assigned": True} if plan.assigned else {}
     return {"version": 2, "features": [feature.to_json() for feature in plan.schema], "arms": arms, **assigned}
+
+
+def reading(schema: Schema) -> dict[str, Any]:
+    """What stands beside a plan's meaning for those who read data with it: the words that its flags declare."""
+    words = {feature.name: feature.words for feature in schema if isinstance(feature, Flag) and feature.words}
+    return {"reading": words} if words else {}
+
+
+def _features(document: Mapping[str, Any], tables: Sequence[Mapping[str, Any]]) -> Schema:
+    """The schema of a plan's JSON, with the words that stand beside it."""
+    words = document.get("reading", {})
+    names = {table["name"] for table in tables if "values" not in table}
+    right = isinstance(words, Mapping) and words.keys() <= names
+    if not right or not all(isinstance(own, Mapping) and own.keys() == {"yes", "no"} for own in words.values()):
+        raise PlanError(f"the plan's reading must be the words for yes and no of its flags; found {abbreviated(words)}")
+    return Schema(feature_from_json({**table, **words.get(table["name"], {})}) for table in tables)
 
 
 def _protocol(protocol: Protocol) -> dict[str, Any]:
@@ -84,10 +101,10 @@ def parsed(document: Mapping[str, Any]) -> PlanRead:
     if document["version"] == 1:
         tables = [dict(table) for table in document["features"]]
         protocols = [table.pop("protocol") for table in tables]
-        schema = Schema(feature_from_json(table) for table in tables)
+        schema = _features(document, tables)
         blocks = tuple(_block([feature], table) for feature, table in zip(schema, protocols, strict=True))
         return PlanRead(schema, [ArmRead(EVERYBODY, SCALE, blocks)], assigned=False)
-    schema = Schema(feature_from_json(table) for table in document["features"])
+    schema = _features(document, document["features"])
     arms = [ArmRead(arm["name"], arm["share"], tuple(_arm_blocks(schema, arm["blocks"]))) for arm in document["arms"]]
     return PlanRead(schema, arms, assigned=bool(document.get("assigned", False)))
 

@@ -113,3 +113,13 @@ def range_values(edges: Sequence[float]) -> tuple[str, ...]:
 def repeated(texts: Iterable[str]) -> list[str]:
     """Those texts that occur more than once."""
     return [text for text, times in Counter(texts).items() if times > 1]
+
+
+def check_words(name: str, *words: str | None) -> None:
+    """Refuse one word of a flag without the other, and two that are the same but for upper and lower case."""
+    given = [word for word in words if word is not None]
+    for word in given:
+        check_text(word, f"a word of flag {name!r}")
+    if len(given) == 1 or (given and given[0].strip().casefold() == given[1].strip().casefold()):
+        found = ", ".join(map(repr, given))
+        raise SchemaError(f"flag {name!r} needs two different words, yes= and no=; found {found}")

@@ -8,7 +8,7 @@ Names are what code, files and columns call a question; labels are what people r
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from deniable.client import number_text
@@ -18,6 +18,7 @@ from deniable.survey.questions.checks import (
     check_missing_of_ranges,
     check_optional,
     check_text,
+    check_words,
     checked_edges,
     checked_labels,
     checked_values,
@@ -45,11 +46,17 @@ class Flag:
         it a null is an error.
     label, question_label, help
         What people read: instead of the name, instead of the multi-select question's name, and below the question.
+    yes, no
+        The two words that data have for its answers, where these are not the usual ones, which are read anyway. They
+        are only for reading data in bulk: they travel beside a plan, and no device needs them.
 
     Examples
     --------
     >>> dn.Flag("smoker").answers
     (False, True)
+    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker", yes="smoker", no="non-smoker")]), epsilon=1.0)
+    >>> len(dn.randomize({"smoker": ["smoker", "non-smoker", "Smoker"]}, plan))
+    3
     >>> dn.Flag("smoker", missing="no answer", label="Do you smoke?").answers
     (False, True, 'no answer')
     """
@@ -61,9 +68,12 @@ class Flag:
     label: str | None = None
     question_label: str | None = None
     help: str | None = None
+    yes: str | None = field(default=None, compare=False)
+    no: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_text(self.name, "a flag's name")
+        check_words(self.name, self.yes, self.no)
         if self.question is not None:
             check_text(self.question, "a question's name")
         if self.question is not None and not self.name.startswith(f"{self.question}{SEPARATOR}"):
@@ -111,8 +121,13 @@ class Flag:
         """What people read as the answers, in the order of the codes."""
         return tuple(map(str, self.answers))
 
+    @property
+    def words(self) -> dict[str, str]:
+        """The words that data have for yes and no, if the flag declares them."""
+        return {} if self.yes is None or self.no is None else {"yes": self.yes, "no": self.no}
+
     def to_json(self) -> dict[str, Any]:
-        """The flag as JSON."""
+        """The flag as JSON: what it means, without its words."""
         keys = ("name", "question", "missing", "label", "question_label", "help")
         return {key: text for key in keys if (text := getattr(self, key)) is not None}
 

@@ -26,7 +26,10 @@ KEYS = {
     "labels": "what people read instead of some answers",
     "question_label": "of a yes/no column with a question: what people read instead of that question's name",
     "help": "what people read below the question",
+    "yes": "of a yes/no question: the word that data have for yes, if it is not a usual one",
+    "no": "the same for no",
 }
+OF_FLAGS = ("question", "question_label", "yes", "no")  # These keys are of yes/no questions alone.
 KINDS = ("values", "edges", "flags")  # A question has one of these, or none if it is yes/no.
 
 
@@ -80,7 +83,7 @@ def _check_table(name: str, table: Mapping[str, Any], kinds: tuple[str, ...]) ->
             raise SchemaError(f"feature {name!r}: {key} must be {what}; found {table[key]!r}")
     if "flags" in kinds and len(kinds) > 1:
         raise SchemaError(f"feature {name!r} has flags beside values or edges; a question is one or the other")
-    if wrong := [key for key in (("question", "question_label") if kinds else ("labels",)) if key in table]:
+    if wrong := [key for key in (OF_FLAGS if kinds else ("labels",)) if key in table]:
         asked = "a yes/no question" if not kinds else f"a question with {kinds[-1]}"
         raise SchemaError(f"feature {name!r}: {wrong[0]} is not for {asked}")
 
@@ -102,7 +105,7 @@ def _tables(features: list[Feature]) -> Iterator[dict[str, Any]]:
         feature = features[place]
         group = _group(feature, features[place:]) if isinstance(feature, Flag) else None
         if group is None:
-            table = feature.to_json()
+            table = feature.to_json() | (feature.words if isinstance(feature, Flag) else {})
             if isinstance(feature, Choice) and feature.edges:  # ranges are named after their edges
                 del table["values"]
                 table["edges"] = list(feature.edges)
@@ -115,7 +118,7 @@ def _tables(features: list[Feature]) -> Iterator[dict[str, Any]]:
 
 def _group(first: Flag, features: list[Feature]) -> Flags | None:
     """The group that begins a list of features, if all flags of its question are there, next to each other, alike."""
-    if first.question is None:
+    if first.question is None or first.words:
         return None
     own = [one for one in features if isinstance(one, Flag) and one.question == first.question]
     values = [one.name.removeprefix(f"{first.question}{SEPARATOR}") for one in own]
@@ -126,7 +129,8 @@ def _group(first: Flag, features: list[Feature]) -> Flags | None:
         )
     except SchemaError:  # two ticks with one label, which only flags by themselves may have
         return None
-    return group if group.features == tuple(features[: len(own)]) else None
+    alike = group.features == tuple(features[: len(own)]) and not any(one.words for one in own)
+    return group if alike else None
 
 
 def _group_table(group: Flags) -> dict[str, Any]:

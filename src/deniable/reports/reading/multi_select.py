@@ -1,0 +1,87 @@
+"""Multi-select questions in one column, lists of ticks or text such as "TV;Radio", become a column for each flag.
+
+An empty cell, or one that says there is no answer, ticks nothing.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from deniable.errors import listed
+from deniable.reports.reading.words import NO_ANSWER, Unread, is_null, plain
+from deniable.reports.report_columns import is_text, whole
+from deniable.survey.schema import SEPARATOR, Feature, Schema
+
+# What stands between ticks in one cell of text.
+BETWEEN = (";", "|", "\n", ",", "/")
+
+
+def in_one_column(schema: Schema, there: Collection[str]) -> dict[str, tuple[Feature, ...]]:
+    """The multi-select questions, with their flags, that data have as one column by the question's name."""
+    return {
+        name: features
+        for name, features in schema.questions.items()
+        if name not in schema and name in there and not any(feature.name in there for feature in features)
+    }
+
+
+def tick_columns(question: str, features: Sequence[Feature], column: Any) -> dict[str, Any]:
+    """A column of booleans for each flag of a multi-select question; lists with `Unread` cells if there are any."""
+    values = values_of(question, features)
+    cells, places = _distinct(column)
+    ticks = [_ticked(cell, values) for cell in cells]
+    found = {}
+    for feature, value in zip(features, values.values(), strict=True):
+        own = [Unread(cell) if one is None else value in one for cell, one in zip(cells, ticks, strict=True)]
+        readable = None not in ticks
+        found[feature.name] = pa.array(np.array(own, bool)[places]) if readable else [own[place] for place in places]
+    return found
+
+
+def values_of(question: str, features: Sequence[Feature]) -> dict[str, str]:
+    """The answers that can be ticked, by what does not matter in their spelling."""
+    values = [feature.name.removeprefix(question + SEPARATOR) for feature in features]
+    return {plain(value): value for value in values}
+
+
+def unread(question: str, features: Sequence[Feature], column: Any) -> tuple[str, Any, npt.NDArray[np.int64]]:
+    """What is wrong with a multi-select column: words, one cell that cannot be read, and the rows of all of them."""
+    values = values_of(question, features)
+    cells, places = _distinct(column)
+    bad = [place for place, cell in enumerate(cells) if _ticked(cell, values) is None]
+    rows = np.flatnonzero(np.isin(places, bad))
+    what = f"column {question!r} takes a list of its answers {listed(values.values())}, or text with ; between them"
+    return what, cells[places[rows[0]]] if len(rows) else None, rows
+
+
+def parts(text: str, between: str) -> list[str]:
+    """What stands in a cell of text between some marks, without empty parts."""
+    return [part.strip() for part in text.split(between) if part.strip()]
+
+
+def _distinct(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
+    """The distinct cells of a column, and which of them each row has; of lists every cell counts as distinct."""
+    column = column if isinstance(column, list) else whole(column)
+    if not isinstance(column, list) and (is_text(column.type) or pa.types.is_dictionary(column.type)):
+        encoded = column.cast(pa.string()).dictionary_encode()
+        cells = [*encoded.dictionary.to_pylist(), None]
+        return cells, encoded.indices.fill_null(len(cells) - 1).to_numpy().astype(np.int64)
+    cells = column if isinstance(column, list) else column.to_pylist()
+    return cells, np.arange(len(cells))
+
+
+def _ticked(cell: Any, values: Mapping[str, str]) -> set[str] | None:
+    """The answers that a cell ticks; None if it holds anything else than these answers."""
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        ways = [list(cell)]
+    elif isinstance(cell, str) and (plain(cell) not in NO_ANSWER or plain(cell) in values):
+        ways = [[cell], *(parts(cell, mark) for mark in BETWEEN if mark in cell)]
+    else:
+        return set() if is_null(cell) or isinstance(cell, str) else None
+    for way in ways:
+        if all(isinstance(part, str) and plain(part) in values for part in way):
+            return {values[plain(part)] for part in way}
+    return None

@@ -1,0 +1,139 @@
+"""What is wrong with answers, all of it at once: problems of a kind together, and one answer shown at most."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.errors import AnswerError, abbreviated
+from deniable.reports.answers_in import LeftOutError
+from deniable.reports.arm_columns import arm_numbers, no_arm
+from deniable.reports.reading.columns import refused
+from deniable.reports.reading.multi_select import unread
+from deniable.reports.reading.words import is_null
+from deniable.survey.plan import Plan
+
+Rows = npt.NDArray[np.int64]
+# So many kinds of problems are listed.
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A kind of problem: what is wrong in which column, one answer of the kind, the first row with it, and how many."""
+
+    column: str
+    what: str
+    answer: Any
+    first: int
+    count: int
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether answers are not there, rather than wrong."""
+        return is_null(self.answer)
+
+    def told(self, place: str, *, shown: bool) -> str:
+        """The problem in words, with its answer if that is to be shown."""
+        found = f"; found {abbreviated(self.answer)}" if shown and self.answer is not None else ""
+        more = f"; and {self.count - 1:,} more like it" if self.count > 1 else ""
+        return f"{place}, {self.what}{found}{more}"
+
+
+@dataclass(frozen=True)
+class Problems:
+    """All that is wrong with some answers, by column and kind."""
+
+    kinds: Mapping[tuple[str, str], Problem]
+
+    @classmethod
+    def of(cls, found: Iterable[Problem]) -> "Problems":
+        """These problems, those of one kind put together."""
+        kinds: dict[tuple[str, str], Problem] = {}
+        for one in found:
+            key = (one.column, one.what)
+            kinds[key] = replace(kinds[key], count=kinds[key].count + one.count) if key in kinds else one
+        return cls(kinds)
+
+    def __add__(self, other: "Problems") -> "Problems":
+        return Problems.of([*self.kinds.values(), *other.kinds.values()])
+
+    def __bool__(self) -> bool:
+        return bool(self.kinds)
+
+    @property
+    def listed(self) -> list[Problem]:
+        """The first kinds, in the order of the rows."""
+        return sorted(self.kinds.values(), key=lambda one: one.first)[:MOST_LISTED]
+
+    def error(self, places: Callable[[Sequence[int]], Sequence[str]]) -> AnswerError:
+        """The error that tells of them; `places` are words for where some rows are."""
+        kinds = self.listed
+        where = places([one.first for one in kinds])
+        lines = [one.told(at, shown=not k) for k, (one, at) in enumerate(zip(kinds, where, strict=True))]
+        kind = LeftOutError if kinds[0].is_left_out else AnswerError
+        answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(lines)
+        if answers > 1:
+            rest = f" in {more:,} more ways" if more else ""
+            lines.append(f"{answers:,} answers cannot be read{rest}; keep_going=True (--keep-going) leaves them out")
+        return kind("\n".join(lines))
+
+    def __str__(self) -> str:
+        """How many answers of each column could not be read."""
+        by_column: dict[str, int] = {}
+        for one in self.kinds.values():
+            by_column[one.column] = by_column.get(one.column, 0) + one.count
+        return ", ".join(f"{name!r} {count:,}" for name, count in by_column.items())
+
+
+def rows_in_words(rows: Sequence[int]) -> list[str]:
+    """Words for where rows of data in memory are."""
+    return [f"row {row} (counted from 0)" for row in rows]
+
+
+def problems_in(
+    plan: Plan, columns: Mapping[str, Any], arm: str | None, na: Sequence[str], first_row: int = 0
+) -> tuple[Problems, Rows]:
+    """What is wrong with some records, and the rows of all that have a problem, from 0.
+
+    Where a column says which arm each record is of, only what that arm asks matters.
+    """
+    numbers = None if arm is None else arm_numbers(plan, columns[arm])
+    if arm is not None and numbers is None:  # which is an error of its own
+        return Problems({}), np.empty(0, np.int64)
+    every = [
+        (Problem(column, what, answer, first_row + int(rows[0]), len(rows)), rows)
+        for column, what, answer, rows in _wrong(plan, columns, arm, numbers, na)
+        if len(rows)
+    ]
+    bad = np.unique(np.concatenate([rows for _, rows in every])) if every else np.empty(0, np.int64)
+    return Problems.of(problem for problem, _ in every), bad
+
+
+def _wrong(
+    plan: Plan, columns: Mapping[str, Any], arm: str | None, numbers: npt.NDArray[Any] | None, na: Sequence[str]
+) -> Iterator[tuple[str, str, Any, Rows]]:
+    """Each column with something wrong, what that is, one such answer, and the rows of all of them."""
+    if arm is not None and numbers is not None and len(rows := np.flatnonzero(numbers < 0)):
+        yield arm, f"column {arm!r}: {no_arm(plan, columns[arm][int(rows[0])].as_py(), 'record')}", None, rows
+    for question, features in plan.schema.questions.items():
+        asked = None if numbers is None else _asked(plan, [feature.name for feature in features], numbers)
+        if question in columns and question not in plan.schema:  # a multi-select question in one column
+            what, cell, rows = unread(question, features, columns[question])
+            yield question, what, cell, _of(rows, asked)
+            continue
+        for feature in features:
+            for what, answer, rows in refused(feature, columns[feature.name], na) if feature.name in columns else ():
+                yield feature.name, what, answer, _of(rows, asked)
+
+
+def _asked(plan: Plan, names: Sequence[str], numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Which records were asked any of some features, by the numbers of their arms; none of an unknown arm."""
+    asks = np.array([*(any(name in arm.schema for name in names) for arm in plan.arms), False])
+    return np.asarray(asks[numbers])
+
+
+def _of(rows: Rows, asked: npt.NDArray[np.bool_] | None) -> Rows:
+    return rows if asked is None else rows[asked[rows]]

@@ -1,0 +1,44 @@
+"""Words that mean the same in every column: yes and no in several languages, and what stands for no answer.
+
+Upper and lower case are the same, and so is what stands with or without blanks around it. A value that a question lists
+always means itself, whatever it means here.
+"""
+
+from dataclasses import dataclass
+
+# Words for yes, each with the no of its language.
+YES_NO = (
+    ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("1", "0"), ("1.0", "0.0"), ("on", "off"),
+    ("checked", "unchecked"), ("selected", "not selected"), ("agree", "disagree"),
+    ("ja", "nein"), ("ja", "nee"), ("ja", "nej"), ("ja", "nei"), ("oui", "non"), ("vrai", "faux"), ("wahr", "falsch"),
+    ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"), ("sim", "nao"), ("verdadero", "falso"),
+    ("tak", "nie"), ("ano", "ne"), ("áno", "nie"), ("da", "ne"), ("da", "nu"), ("igen", "nem"), ("kyllä", "ei"),
+    ("jah", "ei"), ("evet", "hayır"), ("да", "нет"), ("так", "ні"), ("ναι", "όχι"), ("نعم", "لا"), ("כן", "לא"),
+    ("हाँ", "नहीं"), ("はい", "いいえ"), ("是", "否"), ("有", "没有"), ("예", "아니요"), ("ya", "tidak"),
+)  # fmt: skip
+YES = frozenset(yes for yes, _ in YES_NO)
+NO = frozenset(no for _, no in YES_NO)
+# What files write where nobody answered.
+NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "none", "<na>", "nil", ".", "-", "--", "?"})
+# The name of one more answer, of those who gave none, where nothing else is said.
+MISSING = "no answer"
+
+
+@dataclass(frozen=True, repr=False)
+class Unread:
+    """What cannot be read, in the place of an answer, so that it is refused; it shows itself as what was found."""
+
+    found: object
+
+    def __repr__(self) -> str:
+        return repr(self.found)
+
+
+def is_null(answer: object) -> bool:
+    """Whether there is no answer: None or nan."""
+    return answer is None or (isinstance(answer, float) and answer != answer)
+
+
+def plain(text: str) -> str:
+    """A word without what does not matter: blanks around it and inside, and upper or lower case."""
+    return " ".join(text.split()).casefold()
