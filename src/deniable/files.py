@@ -1,5 +1,6 @@
 """Files: finding those that are meant, and writing one whole or not at all, also when a signal asks to stop."""
 
+import errno
 import glob
 import os
 import secrets
@@ -90,13 +91,18 @@ def replacing(path: str | Path) -> Iterator[Path]:
     temporary = target.with_name(f".{secrets.token_hex(6)}.part")
     try:
         temporary.touch()  # says at once if the folder cannot be written to
+    except OSError as error:
+        raise DeniableError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
         yield temporary
         check_stopped()
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
         os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
-    except PermissionError as error:
-        raise DeniableError(f"{path}: cannot be written: {error.strerror}") from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise DeniableError(f"{path}: cannot be written: {os.strerror(error.errno)}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

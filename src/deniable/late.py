@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from deniable.survey.schema import Schema
 
 
-def proposed_schema(frame: Any) -> "Schema":
+def proposed_schema(frame: Any, na: Any) -> "Schema":
     """What `Schema.from_frame` does: propose a schema from data."""
-    from deniable.reports.proposal import proposed
+    from deniable.reports.proposing.proposal import proposed
 
-    return proposed(frame)
+    return proposed(frame, tuple(na))
 
 
 def expected(plan: "Plan", names: tuple[str, ...], n: int | None, guess: Any) -> "Expectation":

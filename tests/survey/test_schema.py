@@ -180,7 +180,7 @@ def test_from_frame_proposes_the_same_from_every_kind_of_frame(make: Any) -> Non
 def test_from_frame_reads_rows_and_categories() -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
     assert dn.Schema.from_frame(rows) == PROPOSED
-    for ordered, proposed in ((False, ["a", "b"]), (True, ["b", "a", "never"])):
+    for ordered, proposed in ((False, ["b", "a", "never"]), (True, ["b", "a", "never"])):
         words = pd.Categorical(["b", "a"], categories=["b", "a", "never"], ordered=ordered)
         assert dn.Schema.from_frame(pd.DataFrame({"word": words})) == dn.Schema([dn.Choice("word", proposed)])
     assert dn.Schema.from_frame({"x": [0.0, -0.0, 3.5]}) == dn.Schema([dn.Choice("x", ["0", "3.5"])])
@@ -188,18 +188,14 @@ def test_from_frame_reads_rows_and_categories() -> None:
 
 
 BAD_COLUMNS = {
-    "many numbers": (np.arange(1000.0) / 7, r"1000 different numbers.*Choice.bins\('x', \[0, "),
-    "one word": (["a", "a"], r"holds only \['a'\]"),
-    "nulls": (["a", None], "has nulls; give them a value such as 'no answer'"),
-    "nans": ([1.0, math.nan], "has nulls"),
-    "lists": ([[1], [2]], "holds list"),
-    "nothing": (np.zeros(0), "holds nothing to propose"),
-    "mixed": ([1, "a"], "mixes types"),
-    "too many words": (values(5000), "needs 2 to 4096 values; found 5000"),
+    "one word": (["a", "a"], "everybody has the same answer"),
+    "nothing": (np.zeros(0), "it holds no answers"),
+    "dates": (np.array(["2026-01-01"], "datetime64[D]"), "it holds date32"),
+    "too many words": (values(5000), "it looks like an id or free text: 5,000 different answers in 5,000 records"),
 }
 
 
 @pytest.mark.parametrize(("column", "message"), BAD_COLUMNS.values(), ids=BAD_COLUMNS.keys())
 def test_from_frame_refuses_with_a_hint(column: Any, message: str) -> None:
-    with pytest.raises(dn.DeniableError, match=f"'x'.*{message}"):
+    with pytest.raises(dn.DeniableError, match=f"no column can be proposed as a question: x: left out; {message}"):
         dn.Schema.from_frame({"x": column})

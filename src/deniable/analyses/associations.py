@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.analyses.selected_lists import listed_levels, shrinkage
+from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
 from deniable.errors import CountError, EstimateError, abbreviated
@@ -44,13 +45,13 @@ BATCH = 1 << 21
 Pair = tuple[str, str]
 
 
-def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
+def associations(counts: Any, *, level: float = 0.95) -> "pa.Table":
     """Every pair of features, ranked by how surely they are associated in the population.
 
     Parameters
     ----------
     counts
-        Counts that hold pairs of features, as `count(reports, order=2)` gives them.
+        Counts that hold pairs of features, as `count(reports, order=2)` gives them; or reports, or a path to either.
     level
         The confidence level of the intervals.
 
@@ -72,6 +73,7 @@ def associations(counts: Counts, *, level: float = 0.95) -> "pa.Table":
     >>> dn.associations(counts).select(["first", "second", "measure"]).to_pylist()
     [{'first': 'smoker', 'second': 'age', 'measure': "Cramer's V"}]
     """
+    counts = as_counts(counts)
     if not isinstance(counts, Counts):
         raise EstimateError(
             f"associations takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}"

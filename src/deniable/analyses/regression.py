@@ -26,6 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.analyses.second_moments import Found, Moments, Product
+from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator
@@ -221,7 +222,7 @@ class Shape:
 
 
 def regress(
-    counts: Counts, outcome: Indicator, on: Sequence[str], *, about: str = "population", kind: str = "linear"
+    counts: Any, outcome: Indicator, on: Sequence[str], *, about: str = "population", kind: str = "linear"
 ) -> Regression:
     """Linear regression (a linear probability model), or logistic regression, of an outcome on other features.
 
@@ -229,7 +230,8 @@ def regress(
     ----------
     counts
         Counts that hold one table with all the features, or all tables of four of them (order=4): the covariance of two
-        pairs is that of four features. Of a plan with arms it is enough that each pair is asked in some arm.
+        pairs is that of four features. Of a plan with arms it is enough that each pair is asked in some arm. Or
+        reports, or a path to a file of either.
     outcome
         A flag's name, or a choice's answer such as `("age", "65+")`.
     on
@@ -252,6 +254,7 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
     array([-0.5, -0.4, -0.5, -0.6])
     """
+    counts = as_counts(counts, checked_names(outcome, on))
     if not isinstance(counts, Counts):
         raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if kind not in ("linear", "logistic"):

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError
@@ -19,9 +20,41 @@ def add_command(commands: "Commands", name: str, summary: str, *aliases: str) ->
     return commands.add_parser(name, aliases=aliases, help=summary, description=sentence)
 
 
+COUNTS = "a .npz file of counts, or Parquet files of reports (a path, a folder or a glob)"
+
+
 def add_counts(command: argparse.ArgumentParser) -> None:
-    """The argument that names a file of counts."""
-    command.add_argument("counts", metavar="COUNTS.npz", help="counts, as `deniable count` writes them")
+    """The argument that names a file of counts, or files of reports."""
+    command.add_argument("counts", metavar="COUNTS", help=COUNTS)
+
+
+def add_reading(command: argparse.ArgumentParser) -> None:
+    """The options for how files of answers are read."""
+    command.add_argument(
+        "--na",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="one more word that stands for no answer, such as -9 (beside NA, N/A, . and empty cells): --na=-9",
+    )
+    command.add_argument("--delimiter", metavar="MARK", help="what stands between columns of CSV: ; or tab, say")
+    command.add_argument("--encoding", metavar="NAME", help="encoding of CSV files, such as latin-1 (default utf-8)")
+
+
+def delimiter_of(text: str | None) -> str | None:
+    """A delimiter as an option has it: one character, or the word tab."""
+    return "\t" if text in ("tab", "\\t") else text
+
+
+def add_force(command: argparse.ArgumentParser) -> None:
+    """The option that lets an output be written over."""
+    command.add_argument("--force", action="store_true", help="write over a file that is there already")
+
+
+def check_new(path: str, *, force: bool) -> None:
+    """Refuse to write over a file that is there, unless it is said."""
+    if not force and Path(path).exists():
+        raise DeniableError(f"{path}: is there already; give another output, or write over it: --force")
 
 
 def add_level(command: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ def add_page(commands: "Commands") -> None:
     """Add `deniable page`, and `deniable report`, which is its name in version 0.1.0."""
     command = add_command(commands, "page", "write a page about a survey and its population", "report")
     source = command.add_mutually_exclusive_group(required=True)
-    source.add_argument("reports", nargs="*", default=[], metavar="REPORTS", help=REPORTS)
+    source.add_argument("reports", nargs="*", default=[], metavar="REPORTS", help=f"{REPORTS}; or .npz files of counts")
     source.add_argument(
         "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count` writes them"
     )
@@ -45,9 +45,13 @@ def _page(arguments: argparse.Namespace) -> None:
 
 def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
     """The counts of every pair of features that somebody was asked, or of the only feature, from files of reports."""
+    from deniable.counts.as_counts import as_counts, sum_of
     from deniable.counts.count import count
     from deniable.counts.sources import find_files
 
+    if all(name.lower().endswith(".npz") for name in reports):
+        check_target(output, *reports)
+        return sum_of([as_counts(name) for name in reports])
     files = find_files(reports)
     check_target(output, *files)
     return count(files)

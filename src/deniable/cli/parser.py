@@ -9,10 +9,21 @@ from deniable.cli.plan import add_plan
 from deniable.cli.power import add_power
 from deniable.cli.reports_and_counts import add_count, add_randomize
 from deniable.cli.results import add_associations, add_conditional, add_table
+from deniable.cli.schema import add_schema
 from deniable.cli.validate import add_validate
 
+# The order of work, which stands below the list of commands.
+EXAMPLE = """a survey from answers in a file to a page:
+  deniable schema answers.csv -o survey.toml                      propose the questions; look them over
+  deniable plan survey.toml --epsilon 2 -o plan.json              decide how private answers are
+  deniable randomize plan.json answers.csv -o reports.parquet     or let each respondent's device do it
+  deniable table reports.parquet smoker age
+  deniable page reports.parquet -o page.html
 
-class _OneLineEach(argparse.HelpFormatter):
+`deniable COMMAND --help` explains a command and its options. `deniable demo` shows all of it on made-up answers."""
+
+
+class _OneLineEach(argparse.RawDescriptionHelpFormatter):
     """Help with a column wide enough for the names of all commands, so that each of them takes one line."""
 
     def __init__(self, prog: str) -> None:
@@ -26,14 +37,20 @@ def parser() -> argparse.ArgumentParser:
         prog="deniable",
         description="Joint answers, with honest error bars, from answers randomized on each respondent's own device.",
         formatter_class=_OneLineEach,
-        epilog="`deniable COMMAND --help` explains a command and its options.",
+        epilog=EXAMPLE,
     )
     program.set_defaults(stopped="stopped; nothing was written")
     program.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
-        add_plan, add_power, add_randomize, add_count, add_table, add_conditional, add_associations, add_page, add_demo,
-        add_validate,
+        add_schema, add_plan, add_power, add_randomize, add_count, add_table, add_conditional, add_associations,
+        add_page, add_demo, add_validate,
     ):  # fmt: skip
         add(commands)
     return program
+
+
+def commands_of(program: argparse.ArgumentParser) -> list[str]:
+    """The names of all commands of a parser."""
+    groups = (action for action in program._actions if isinstance(action, argparse._SubParsersAction))
+    return [name for group in groups for name in group.choices]

@@ -4,8 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, people_of, share_of
-from deniable.files import check_target
+from deniable.cli.options import add_command, add_force, check_new, people_of, share_of
+from deniable.errors import PlanError
+from deniable.files import check_ending, check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
@@ -31,6 +32,7 @@ def add_plan(commands: "Commands") -> None:
         help="send this feature as it is, NOT protected; may be given more than once",
     )
     command.add_argument("-o", "--output", metavar="PLAN.json", help="where to write the plan (default: stdout)")
+    add_force(command)
     command.set_defaults(run=_plan)
 
 
@@ -94,17 +96,30 @@ def _plan(arguments: argparse.Namespace) -> None:
 
     if arguments.output is not None:
         check_target(arguments.output, arguments.survey)
+        check_ending(arguments.output, ".json", "a plan is written to a JSON file")
     design = design_of(arguments)
     plan = design.plan(Schema.load(arguments.survey), arguments.epsilon)
     if arguments.output is None:
         print(plan.to_json(), end="")
     else:
+        if not _is_plan(arguments.output, plan):
+            check_new(arguments.output, force=arguments.force)
         plan.save(arguments.output)
     print(describe(plan, colour=coloured(sys.stderr)), file=sys.stderr)
     if arguments.half_width is not None:
         print(f"\n{_found(plan, arguments)}", file=sys.stderr)
     if arguments.output is not None:
         print(f"\nWrote {arguments.output}.", file=sys.stderr)
+
+
+def _is_plan(path: str, plan: "Plan") -> bool:
+    """Whether a file is of this plan already, so that writing it once more loses nothing."""
+    from deniable.survey.plan import Plan
+
+    try:
+        return Plan.load(path) == plan
+    except PlanError:
+        return False
 
 
 def _found(plan: "Plan", arguments: argparse.Namespace) -> str:

@@ -4,6 +4,7 @@ Exit status 0; 1 (bad input, told in one line); 2 (bad usage, from argparse); or
 stopped it. Results go to stdout, messages and progress to stderr.
 """
 
+import argparse
 import os
 import signal
 import sys
@@ -13,8 +14,8 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any
 
-from deniable.cli.parser import parser
-from deniable.errors import DeniableError, DeniableWarning
+from deniable.cli.parser import commands_of, parser
+from deniable.errors import DeniableError, DeniableWarning, meant
 from deniable.files import stopping
 
 # The signal of a terminal that was closed, where the system has one.
@@ -23,7 +24,9 @@ HANG_UP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command of the command line and return its exit status."""
-    arguments = parser().parse_args(argv)
+    arguments = _arguments(sys.argv[1:] if argv is None else argv)
+    if arguments is None:
+        return 0
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
     try:
@@ -41,6 +44,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain(arguments.stopped)
         return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     return 0
+
+
+def _arguments(argv: Sequence[str]) -> argparse.Namespace | None:
+    """The parsed arguments; None after help was printed, which is what no arguments ask for."""
+    program = parser()
+    if not argv:
+        program.print_help()
+        return None
+    known = commands_of(program)
+    if not argv[0].startswith("-") and argv[0] not in known:
+        program.error(f"no command {argv[0]!r}{meant(argv[0], known)}; `deniable --help` lists them")
+    return program.parse_args(argv)
 
 
 @contextmanager
@@ -63,6 +78,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 
 def _complain(message: str) -> None:
-    """Print an error or a warning on stderr, as one line of its own."""
+    """Print an error or a warning on stderr, as one line of its own, or one for each of several problems."""
     clear = "\r\033[K" if sys.stderr.isatty() else ""  # a line of progress may stand there
-    print(f"{clear}deniable: {' '.join(message.split())}", file=sys.stderr)
+    lines = "\n  ".join(" ".join(line.split()) for line in message.splitlines())
+    print(f"{clear}deniable: {lines}", file=sys.stderr)

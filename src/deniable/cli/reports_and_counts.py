@@ -2,15 +2,17 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from deniable.cli.options import REPORTS, add_command, names_of
+from deniable.cli.options import REPORTS, add_command, add_reading, delimiter_of, names_of
 from deniable.cli.printing import say_wrote
-from deniable.files import check_target
+from deniable.files import check_ending, check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
     from deniable.counts.counts import Counts
+    from deniable.survey.plan import Plan
 
 # MOST_ARMS is how many arms `deniable count` tells the sizes of.
 MOST_ARMS = 24
@@ -36,6 +38,10 @@ def add_randomize(commands: "Commands") -> None:
         metavar="COLUMN",
         help="the column that names each respondent's arm, where they were asked it already (default: arms are drawn)",
     )
+    add_reading(command)
+    command.add_argument(
+        "--keep-going", action="store_true", help="leave records out whose answers cannot be read, and say how many"
+    )
     command.set_defaults(run=_randomize)
 
 
@@ -45,8 +51,30 @@ def _randomize(arguments: argparse.Namespace) -> None:
 
     plan = Plan.load(arguments.plan)
     check_target(arguments.output, arguments.plan)
-    written = randomize(arguments.answers, plan, output=arguments.output, arm=arguments.arm_column)
+    form = {"delimiter": delimiter_of(arguments.delimiter), "encoding": arguments.encoding}
+    written = randomize(
+        arguments.answers, plan, output=arguments.output, arm=arguments.arm_column, na=arguments.na,
+        keep_going=arguments.keep_going, **form,
+    )  # fmt: skip
+    _say_unused(arguments.answers, plan, arguments.arm_column, form)
+    if not written:
+        print("deniable: warning: there are no records in these files", file=sys.stderr)
     say_wrote(arguments.output, written)
+
+
+def _say_unused(answers: Sequence[str], plan: "Plan", arm: str | None, form: Mapping[str, Any]) -> None:
+    """Tell on stderr which columns of files of answers no question is about."""
+    from deniable.errors import listed
+    from deniable.reports.answer_files import found_files
+    from deniable.reports.randomize import wanted_columns
+    from deniable.reports.reading.csv_files import CsvForm
+
+    files = found_files(answers, lambda there: wanted_columns(plan, arm, there), CsvForm(**form))
+    if unused := dict.fromkeys(name for file in files for name in file.unused):
+        print(f"Columns that no question of the plan is about, not used: {listed(unused)}.", file=sys.stderr)
+    for form_found in dict.fromkeys(str(file.form) for file in files if file.form is not None):
+        if form_found:
+            print(f"Read with {form_found}.", file=sys.stderr)
 
 
 def add_count(commands: "Commands") -> None:
@@ -78,6 +106,7 @@ def _count(arguments: argparse.Namespace) -> None:
     tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
+    check_ending(arguments.output, ".npz", "counts are written to a NumPy file")
     counts = count(files, tables or None, order=arguments.order)
     counts.save(arguments.output)
     say_wrote(arguments.output, counts.n)

@@ -7,7 +7,7 @@ from itertools import combinations, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, add_counts, add_form, add_level, add_respondents
+from deniable.cli.options import COUNTS, add_command, add_counts, add_form, add_level, add_respondents
 from deniable.cli.printing import show
 from deniable.errors import DeniableError
 
@@ -50,18 +50,13 @@ def _table(arguments: argparse.Namespace) -> None:
 
 
 def _is_counts(name: str) -> bool:
-    return name.endswith(".npz")
+    return name.lower().endswith((".npz", ".parquet"))
 
 
 def add_conditional(commands: "Commands") -> None:
     """Add `deniable conditional`."""
     command = add_command(commands, "conditional", "estimate the answers to one feature, given other answers")
-    command.add_argument(
-        "counts",
-        nargs="+",
-        metavar="COUNTS.npz",
-        help="counts, as `deniable count` writes them; several are of waves of other people",
-    )
+    command.add_argument("counts", nargs="+", metavar="COUNTS", help=f"{COUNTS}; several are of waves of other people")
     command.add_argument("what", metavar="FEATURE", help="the feature whose answers are estimated")
     command.add_argument(
         "--given",
@@ -86,13 +81,13 @@ def _conditional(arguments: argparse.Namespace) -> None:
 
 def _estimate(files: Sequence[str], names: Sequence[str], *, about: str, method: str = "consistent") -> "Estimate":
     """The estimate of some features from a file of counts; several files are waves of other people, in one estimate."""
-    from deniable.counts.counts import Counts
+    from deniable.counts.as_counts import as_counts
     from deniable.estimates.estimate import estimate
 
     for first, second in combinations(files, 2):
         if Path(first).exists() and Path(second).exists() and Path(first).samefile(second):
             raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
-    counts = [Counts.load(file) for file in files]
+    counts = [as_counts(file, names) for file in files]
     return estimate(counts if len(counts) > 1 else counts[0], names, method=method, about=about)
 
 
@@ -117,9 +112,7 @@ LIST = (
 def add_associations(commands: "Commands") -> None:
     """Add `deniable associations`."""
     command = add_command(commands, "associations", "find which pairs of features go together, the surest first")
-    command.add_argument(
-        "counts", metavar="COUNTS.npz", help="counts that hold pairs of features, as `deniable count` writes them"
-    )
+    command.add_argument("counts", metavar="COUNTS", help=f"{COUNTS}; counts must hold pairs of features")
     command.add_argument("--top", type=int, default=20, help="how many pairs to print (default 20; 0 for all)")
     add_level(command)
     add_form(command)
@@ -128,11 +121,11 @@ def add_associations(commands: "Commands") -> None:
 
 def _associations(arguments: argparse.Namespace) -> None:
     from deniable.analyses.associations import associations
-    from deniable.counts.counts import Counts
+    from deniable.counts.as_counts import as_counts
 
     if arguments.top < 0:
         raise DeniableError(f"--top takes the number of pairs to print, or 0 for all; found {arguments.top}")
-    counts = Counts.load(arguments.counts)
+    counts = as_counts(arguments.counts)
     table = associations(counts, level=arguments.level)
     shown = table.slice(0, arguments.top or None)
     if not arguments.json and not arguments.csv:

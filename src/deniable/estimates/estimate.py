@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates import ratios_of_shares, weighted_sums
@@ -214,18 +213,14 @@ class Estimate:
 
 
 def estimate(
-    counts: Counts | Sequence[Counts],
-    names: str | Sequence[str],
-    *,
-    method: str = "consistent",
-    about: str = "population",
+    counts: Any, names: str | Sequence[str], *, method: str = "consistent", about: str = "population"
 ) -> Estimate:
     """Estimate the table of some features from counts that hold it.
 
     Parameters
     ----------
     counts
-        Counts, as `count` or `Counts.load` give them; arms are combined by generalized least squares. A list is of
+        Counts; or reports, or a path to a file of either. Arms are combined by generalized least squares. A list is of
         waves: surveys of different people, whatever their plans, in one estimate about the population, which weights
         each by how much it says (while `+` of estimates adds groups of respondents up).
     names

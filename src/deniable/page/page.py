@@ -6,7 +6,9 @@ All numbers are the library's own results about the population, with their confi
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.files import check_target, replacing
@@ -15,14 +17,14 @@ from deniable.page.content import content
 from deniable.text.width import isolated
 
 
-def write_page(counts: Counts, path: str | Path, *, title: str | None = None, level: float = 0.95) -> None:
+def write_page(counts: Any, path: str | Path, *, title: str | None = None, level: float = 0.95) -> None:
     """Write the page about a survey to an HTML file, whole or not at all.
 
     Parameters
     ----------
     counts
         Counts of every pair of features, as `dn.count(reports)` or `dn.count(reports, order=2)` gives them; of a plan
-        with arms, of every pair that some arm asks.
+        with arms, of every pair that some arm asks; or reports, or a path to a file of either.
     path
         Where to write the page. A page that is there already is replaced once the new one is complete.
     title
@@ -40,6 +42,7 @@ def write_page(counts: Counts, path: str | Path, *, title: str | None = None, le
     ...     write_page(dn.count(reports, order=2), f"{folder}/survey.html", title="Smoking and drinking")
     """
     check_target(path)
+    counts = as_counts(counts)
     text = page(counts, title=title, level=level)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

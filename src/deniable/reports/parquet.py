@@ -3,6 +3,7 @@
 Those of a plan with arms stand in a wide table, with the arm as a column and nulls for what was not asked.
 """
 
+import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -83,6 +84,8 @@ def open_parquet(path: str | Path) -> Any:
     try:
         return pq.ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)  # or whole row groups are held
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise ReportError(f"{path}: cannot be read: {os.strerror(error.errno)}") from None
         answers = "; answers become reports by `deniable randomize`" if Path(path).suffix == ".csv" else ""
         raise ReportError(f"{path}: cannot be read as Parquet: {error}{answers}") from None
 

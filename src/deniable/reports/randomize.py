@@ -33,7 +33,7 @@ Places = Callable[[Sequence[int]], Sequence[str]]  # words for where rows are
 
 # What an error adds to an answer that is missing where each record's arm is drawn, so that all answers are needed.
 MAY_BE_LEFT_OUT = (
-    ". If each record was asked one arm, name the column that says which, arm='...': answers to the questions of other "
+    "; if each record was asked one arm, name the column that says which, arm='...': answers to the questions of other "
     "arms may then be left out"
 )
 
@@ -195,6 +195,17 @@ def _checked_words(na: Any) -> tuple[str, ...]:
     return words
 
 
+def wanted_columns(plan: Plan, arm: str | None, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The columns that data with some columns must have for a plan, and those that are looked at if they are there."""
+    together = in_one_column(plan.schema, there)
+    names = [
+        name
+        for question, features in plan.schema.questions.items()
+        for name in ([question] if question in together else [feature.name for feature in features])
+    ]
+    return (names, ()) if arm is None else ((arm,), names)
+
+
 @dataclass(frozen=True)
 class Reading:
     """How answers are read: the column of arms, words for no answer, whether bad records are left out, how CSV is."""
@@ -233,13 +244,7 @@ class _Work:
 
     def wanted(self, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """The columns that data with some columns must have, and those that are looked at if they are there."""
-        together = in_one_column(self.plan.schema, there)
-        names = [
-            name
-            for question, features in self.plan.schema.questions.items()
-            for name in ([question] if question in together else [feature.name for feature in features])
-        ]
-        return (names, ()) if self.reading.arm is None else ((self.reading.arm,), names)
+        return wanted_columns(self.plan, self.reading.arm, there)
 
     def from_files(self, files: Sequence[AnswerFile]) -> Iterator[Reports]:
         """The randomized answers of files, a batch at a time; errors name the file and lines in it."""
@@ -289,7 +294,9 @@ class _Work:
                 "these are reports, randomized already; once more would spoil every estimate made of them"
             )
         groups = len(self.plan.schema.questions) < len(self.plan.schema)
-        columns = answers_in.columns(_with_skipped(data, self.plan), *self.wanted(answers_in.names_in(data) if groups else ()))
+        columns = answers_in.columns(
+            _with_skipped(data, self.plan), *self.wanted(answers_in.names_in(data) if groups else ())
+        )
         for question, features in in_one_column(self.plan.schema, columns).items():
             columns |= tick_columns(question, features, columns[question])
         return columns

@@ -3,8 +3,8 @@
 A question is a `Flag`, a `Choice` or a group of flags (`questions.features`).
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,9 @@ class Schema:
     """
 
     features: tuple[Feature, ...]
+    notes: Mapping[str, str] = field(compare=False, repr=False)  # what `from_frame` found, a line for each column
 
-    def __init__(self, features: Iterable[Flag | Choice | Flags]) -> None:
+    def __init__(self, features: Iterable[Flag | Choice | Flags], *, notes: Mapping[str, str] | None = None) -> None:
         if not isinstance(features, Iterable):
             raise SchemaError(f"a schema is made of a list of Flag, Choice and Flags; found {features!r}")
         flat: list[Feature] = []
@@ -39,7 +40,7 @@ class Schema:
             if not isinstance(feature, Flag | Choice | Flags):
                 raise SchemaError(f"a schema is made of Flag, Choice and Flags; found {feature!r}")
             flat += feature.features if isinstance(feature, Flags) else [feature]
-        object.__setattr__(self, "features", tuple(flat))
+        self.__dict__.update(features=tuple(flat), notes=dict(notes or {}))
         self._check_names()
 
     def _check_names(self) -> None:
@@ -122,24 +123,38 @@ class Schema:
         """
         from deniable.survey.questions.survey_file import write
 
-        write(self, path)
+        write(self, path, self.notes)
 
     @classmethod
-    def from_frame(cls, frame: Any) -> "Schema":
-        """Propose a schema from data: any dataframe, mapping of columns or list of records. Look it over.
+    def from_frame(cls, frame: Any, *, na: Iterable[str] = ()) -> "Schema":
+        r"""Propose a schema from data: any dataframe, mapping of columns or list of records. Look it over.
 
-        Booleans and 0/1 become flags; text, and numbers with at most 100 different values, become choices of the
-        values found, or of all those that an ordered categorical lists, in its order. A value that nobody in this
-        data gave is missing from the proposal: add it.
+        Booleans, 0 and 1, and yes and no in many languages become flags; lists, text such as "TV;Radio", and columns
+        named "news: TV" and "news: radio" a multi-select question; many different numbers become ranges at round edges,
+        and other text and numbers choices, in an order that is obvious or that a categorical has. Where somebody gave
+        no answer, that is one more. Ids and free text are left out. `notes` says why, a line for each column, and
+        `save` writes it as comments. A value that nobody in this data gave is missing from the proposal: add it.
+
+        Parameters
+        ----------
+        frame
+            The data.
+        na
+            More words that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
 
         Examples
         --------
-        >>> dn.Schema.from_frame({"smoker": [True, False], "age": ["65+", "18-29"]}).names
-        ('smoker', 'age')
+        >>> schema = dn.Schema.from_frame({"smoker": ["yes", "no"], "age": ["65+", "<30"], "note": [None, None]})
+        >>> schema["age"].values
+        ('<30', '65+')
+        >>> print(*schema.notes.values(), sep="\n")
+        smoker: yes or no: 'yes' is yes, 'no' is no
+        age: a choice of 2 in their order
+        note: left out; it holds no answers
         """
         from deniable.late import proposed_schema
 
-        return proposed_schema(frame)
+        return proposed_schema(frame, na)
 
 
 def _question(feature: Feature) -> str | None:

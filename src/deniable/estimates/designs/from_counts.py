@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import nan, prod
 from typing import Any
 
+from deniable.counts.as_counts import as_counts
 from deniable.counts.checks import check_different
 from deniable.counts.counts import Counts
 from deniable.errors import ArmSizeWarning, CountError, EstimateError, HomogeneityWarning, abbreviated
@@ -53,6 +54,7 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
         raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
     names = [names] if isinstance(names, str) else list(names)
     several = isinstance(counts, list | tuple)
+    counts = [as_counts(one, names) for one in counts] if several else as_counts(counts, names)
     made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
     for one in counts if several else [counts]:
         _warn_of_sizes(one)

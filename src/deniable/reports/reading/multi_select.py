@@ -1,6 +1,6 @@
 """Multi-select questions in one column, lists of ticks or text such as "TV;Radio", become a column for each flag.
 
-An empty cell, or one that says there is no answer, ticks nothing.
+An empty cell, or one that says there is no answer, ticks nothing, unless the question may be skipped.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,6 +17,8 @@ from deniable.survey.schema import SEPARATOR, Feature, Schema
 
 # What stands between ticks in one cell of text.
 BETWEEN = (";", "|", "\n", ",", "/")
+# The ticks of an empty cell: none; or a missing answer, where the question may be skipped.
+SKIPPED: frozenset[str] = frozenset({""})
 
 
 def in_one_column(schema: Schema, there: Collection[str]) -> dict[str, tuple[Feature, ...]]:
@@ -35,9 +37,12 @@ def tick_columns(question: str, features: Sequence[Feature], column: Any) -> dic
     ticks = [_ticked(cell, values) for cell in cells]
     found = {}
     for feature, value in zip(features, values.values(), strict=True):
-        own = [Unread(cell) if one is None else value in one for cell, one in zip(cells, ticks, strict=True)]
-        readable = None not in ticks
-        found[feature.name] = pa.array(np.array(own, bool)[places]) if readable else [own[place] for place in places]
+        own = [
+            Unread(cell) if one is None else None if one is SKIPPED and feature.missing else value in one
+            for cell, one in zip(cells, ticks, strict=True)
+        ]
+        simple = all(isinstance(one, bool) for one in own)
+        found[feature.name] = pa.array(np.array(own, bool)[places]) if simple else [own[place] for place in places]
     return found
 
 
@@ -73,15 +78,15 @@ def _distinct(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     return cells, np.arange(len(cells))
 
 
-def _ticked(cell: Any, values: Mapping[str, str]) -> set[str] | None:
+def _ticked(cell: Any, values: Mapping[str, str]) -> frozenset[str] | None:
     """The answers that a cell ticks; None if it holds anything else than these answers."""
     if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
         ways = [list(cell)]
     elif isinstance(cell, str) and (plain(cell) not in NO_ANSWER or plain(cell) in values):
         ways = [[cell], *(parts(cell, mark) for mark in BETWEEN if mark in cell)]
     else:
-        return set() if is_null(cell) or isinstance(cell, str) else None
+        return SKIPPED if is_null(cell) or isinstance(cell, str) else None
     for way in ways:
         if all(isinstance(part, str) and plain(part) in values for part in way):
-            return {values[plain(part)] for part in way}
+            return frozenset(values[plain(part)] for part in way)
     return None

@@ -88,14 +88,14 @@ def _check_table(name: str, table: Mapping[str, Any], kinds: tuple[str, ...]) ->
         raise SchemaError(f"feature {name!r}: {wrong[0]} is not for {asked}")
 
 
-def write(features: Iterable[Feature], path: str | Path) -> None:
-    """Write questions to a survey file, whole or not at all."""
-    path, tables = Path(path), list(_tables(list(features)))
-    writers = {".toml": _toml, ".json": _json}
-    if path.suffix not in writers:
+def write(features: Iterable[Feature], path: str | Path, notes: Mapping[str, str]) -> None:
+    """Write questions to a survey file, whole or not at all; a TOML file has notes about them as comments."""
+    path = Path(path)
+    if path.suffix not in (".toml", ".json"):
         raise SchemaError(f"{path}: a schema is written to a .toml or a .json file")
+    text = toml(features, notes) if path.suffix == ".toml" else _json(list(_tables(list(features))))
     with replacing(path) as temporary:
-        temporary.write_text(writers[path.suffix](tables), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _tables(features: list[Feature]) -> Iterator[dict[str, Any]]:
@@ -147,16 +147,25 @@ def _json(tables: list[dict[str, Any]]) -> str:
     return json.dumps({"features": told}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _toml(tables: list[dict[str, Any]]) -> str:
-    """The TOML form: first what the keys mean, then the questions."""
+def toml(features: Iterable[Feature], notes: Mapping[str, str]) -> str:
+    """The TOML form: first what the keys mean, then notes about no question, then the questions with theirs."""
+    tables = list(_tables(list(features)))
+    named = {table["name"] for table in tables}
     lines = [
         "# The questions of a survey, one [[features]] table each. The keys of a table:",
         *(f"#   {key:<14} {what}" for key, what in KEYS.items()),
         "# A table's order is that of the questions. Names and answers are part of the plan: do not change them later.",
     ]
+    lines += ["", *others] if (others := [_comment(note) for name, note in notes.items() if name not in named]) else []
     for table in tables:
-        lines += ["", "[[features]]", *(f"{key} = {_toml_value(part)}" for key, part in table.items())]
+        note = [_comment(notes[table["name"]])] if table["name"] in notes else []
+        lines += ["", *note, "[[features]]", *(f"{key} = {_toml_value(part)}" for key, part in table.items())]
     return "\n".join(lines) + "\n"
+
+
+def _comment(note: str) -> str:
+    """A note as a comment, in one line."""
+    return "# " + "".join(letter if letter.isprintable() else " " for letter in note)
 
 
 def _toml_value(part: Any) -> str:

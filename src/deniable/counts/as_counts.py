@@ -1,0 +1,29 @@
+"""Counts from whatever holds them without doubt: counts, reports, or files of either."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from deniable.counts.counts import Counts
+from deniable.errors import CountError
+from deniable.files import expanded
+
+
+def as_counts(source: Any, names: Sequence[str] | None = None) -> Any:
+    """The counts of a source: itself, of reports, or of the files that a path means, by their ending.
+
+    Reports are counted for the named features, or else as `count` does without names. Of anything else it is the
+    source as it is, which whoever asks for counts refuses in its own words.
+    """
+    if isinstance(source, str | Path) and str(source).lower().endswith(".npz"):
+        return sum_of([Counts.load(path) for path in expanded(source, {".npz": "NumPy"}, CountError)])
+    from deniable.counts.count import count  # which needs more than counts that are there already
+    from deniable.reports.reports import Reports
+
+    return count(source, names) if isinstance(source, Reports | str | Path) else source
+
+
+def sum_of(parts: Sequence[Counts]) -> Counts:
+    """The sum of one or more counts of a plan."""
+    first, *others = parts
+    return sum(others, start=first)

@@ -1,0 +1,228 @@
+"""Proposing a schema from data: a question for each column that can have one, and a line that explains each of them."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from deniable.client import number_text
+from deniable.errors import SchemaError, listed
+from deniable.reports.proposing.columns import Column, columns_of
+from deniable.reports.proposing.orders import alphabetical, recognised
+from deniable.reports.proposing.ranges import round_edges
+from deniable.reports.reading.multi_select import parts
+from deniable.reports.reading.words import MISSING, NO, YES, plain
+from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
+
+# More different numbers than this in a column are a quantity, of which ranges are made.
+MANY_NUMBERS = 20
+# More different texts than this are no choice.
+MANY_TEXTS = 50
+# Of so many answers on, it is looked at whether nearly all of them differ.
+SOME = 20
+# Text that is longer than this, on average, is written freely.
+LONG = 60
+# A multi-select question has at most so many answers to tick.
+MOST_TICKS = 40
+# What stands between ticks, and what share of cells must have it, at least.
+MARKS = {";": 0.0, "|": 0.0, "\n": 0.0, ",": 0.05}
+# What the negative of two words begins with.
+NEGATIVE = ("non-", "non ", "not ", "no ", "nicht", "kein ", "un")
+USUAL = {("true", "false"), ("1", "0"), ("1.0", "0.0"), ("t", "f")}
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What is proposed for a column: a question or None, and the words that say why."""
+
+    name: str
+    question: Flag | Choice | Flags | None
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
+
+
+def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
+    """A schema with a question for each column of any data that can have one; its notes say what was found."""
+    found = _grouped([_proposed(column) for column in columns_of(frame, na)])
+    questions = [one.question for one in found if one.question is not None]
+    if not questions:
+        raise SchemaError(f"no column can be proposed as a question: {'; '.join(map(str, found)) or 'there is none'}")
+    return Schema(questions, notes={one.name: str(one) for one in found})
+
+
+def _proposed(column: Column) -> Proposed:
+    """The question of one column, and why."""
+    if not column.given:
+        return Proposed(column.name, None, "it holds no answers")
+    kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": _of_lists}
+    if column.kind not in kinds:
+        return Proposed(column.name, None, f"it holds {column.kind}; write it as text or numbers")
+    try:
+        made = kinds[column.kind](column)
+    except SchemaError as error:
+        return Proposed(column.name, None, str(error))
+    if column.nulls and column.kind != "list" and not isinstance(made.question, Flags):
+        return replace(made, why=f"{made.why}; {column.nulls:,} without an answer")
+    return made
+
+
+def _missing(column: Column, values: Sequence[str] = ()) -> dict[str, Any]:
+    """The answer of those who gave none, if there are any; a value that says so already is that answer."""
+    return {"missing": next((v for v in values if plain(v) == MISSING), MISSING)} if column.nulls else {}
+
+
+def _of_bool(column: Column) -> Proposed:
+    return Proposed(column.name, Flag(column.name, **_missing(column)), "yes or no")
+
+
+def _of_numbers(column: Column) -> Proposed:
+    """Numbers: yes or no, a choice of a few, or ranges of many."""
+    times = {float(value): count for value, count in column.times.items()}
+    name, numbers = column.name, np.array(sorted(times))
+    if set(times) <= {0, 1}:
+        return Proposed(name, Flag(name, **_missing(column)), "yes or no, as 1 and 0")
+    if len(times) == 1:
+        return Proposed(name, None, f"everybody has the same answer, {number_text(numbers[0])}")
+    if len(times) <= MANY_NUMBERS:
+        values = [number_text(number) for number in numbers]
+        coded = "; if 1 means yes and 2 no, make it a flag with these words" if set(times) == {1, 2} else ""
+        return Proposed(name, Choice(name, values, **_missing(column)), f"a choice of {len(values)} numbers{coded}")
+    if _is_id(column, numbers):
+        return Proposed(name, None, f"it looks like an id: {len(times):,} different whole numbers, one for each record")
+    edges = round_edges(name, np.repeat(numbers, [times[number] for number in numbers]))
+    question = Choice.bins(name, edges, **_missing(column))
+    ends = f"{number_text(numbers[0])} to {number_text(numbers[-1])}"
+    return Proposed(name, question, f"ranges of {len(times):,} different numbers, {ends}; move the edges if you like")
+
+
+def _is_id(column: Column, numbers: Any) -> bool:
+    """Whether numbers count records: whole, all different, and nearly all of those between the least and the most."""
+    return bool(
+        column.given == len(numbers)
+        and (numbers == np.floor(numbers)).all()
+        and (numbers[-1] - numbers[0] < 2 * len(numbers) or plain(column.name).split()[-1] in ("id", "key", "number"))
+    )
+
+
+def _of_lists(column: Column) -> Proposed:
+    """Lists of ticks: a multi-select question."""
+    return _ticks(column, column.times, "lists")
+
+
+def _ticks(column: Column, cells: Mapping[tuple[str, ...], int], form: str) -> Proposed:
+    """A multi-select question from what was ticked together, and how often."""
+    times: Counter[str] = Counter()
+    for cell, count in cells.items():
+        for tick in dict.fromkeys(cell):
+            times[tick] += count
+    values = list(_spelt(times))
+    if not values or len(values) > MOST_TICKS:
+        return Proposed(
+            column.name, None, f"{len(values):,} different answers are ticked in it, too many for one question"
+        )
+    empty = f"; {column.nulls:,} ticked nothing" if column.nulls else ""
+    values = recognised(values) or alphabetical(values)
+    return Proposed(column.name, Flags(column.name, values), f"several of {len(values)} may be ticked, {form}{empty}")
+
+
+def _spelt(times: Mapping[str, int]) -> dict[str, int]:
+    """Values by how often each was given; spellings that differ in blanks or case only are the most frequent one."""
+    words: dict[str, Counter[str]] = {}
+    for value, count in times.items():
+        words.setdefault(plain(value), Counter())[" ".join(value.split())] += count
+    return {spellings.most_common(1)[0][0]: spellings.total() for spellings in words.values()}
+
+
+def _of_text(column: Column) -> Proposed:
+    """Text: yes or no, several ticks, or a choice; or what is no question."""
+    name, spelt = column.name, _spelt(column.times)
+    if (flag := _flag(column, spelt)) is not None:
+        return flag
+    if not column.order and (ticks := _split(column)) is not None:
+        return ticks
+    if not column.order and (why := _no_choice(column, spelt)):
+        return Proposed(name, None, why)
+    values = [value for value in column.order if value.strip()] or recognised(list(spelt)) or alphabetical(list(spelt))
+    if len(values) < 2:
+        return Proposed(name, None, "everybody has the same answer; a choice needs all that could be given")
+    how = "in the order of its categories" if column.order else "in their order" if recognised(list(spelt)) else ""
+    spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
+    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}"
+    return Proposed(name, Choice(name, values, **_missing(column, values)), why)
+
+
+def _flag(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
+    """A yes/no question, if its words mean yes and no; two words, one the negative of the other, do too."""
+    words = {plain(value): value for value in spelt}
+    if words.keys() <= YES | NO and (words.keys() & YES or len(words) == 1):
+        yes, no = ([value for word, value in words.items() if word in own] for own in (YES - NO, NO))
+    else:
+        pair = next(((a, b) for a in words for b in words if b in {f"{mark}{a}" for mark in NEGATIVE}), None)
+        if len(words) != 2 or pair is None:
+            return None
+        yes, no = [words[pair[0]]], [words[pair[1]]]
+    usual = len(yes) != 1 or len(no) != 1 or (plain(yes[0]), plain(no[0])) in USUAL
+    own = {} if usual else {"yes": yes[0], "no": no[0]}
+    said = f"{listed(yes) or 'nobody'} is yes, {listed(no) or 'nobody'} is no"
+    spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
+    return Proposed(column.name, Flag(column.name, **_missing(column), **own), f"yes or no: {said}{spellings}")
+
+
+def _split(column: Column) -> Proposed | None:
+    """A multi-select question, if cells of text hold several answers that come again in other cells."""
+    for mark, least in MARKS.items():
+        cells = {tuple(parts(text, mark)): count for text, count in column.times.items()}
+        several = sum(count for cell, count in cells.items() if len(cell) > 1)
+        times: Counter[str] = Counter()
+        for cell in cells:
+            times.update(set(cell))
+        again = sum(count > 1 or (tick,) in cells for tick, count in times.items())
+        if several > least * column.given and 2 <= len(times) <= MOST_TICKS and again > 0.7 * len(times):
+            return _ticks(column, cells, f"with {mark!r} between them")
+    return None
+
+
+def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:
+    """Why text is no choice; empty if it may be one."""
+    if column.given >= SOME and len(spelt) > 0.95 * column.given:
+        return f"it looks like an id or free text: {len(spelt):,} different answers in {column.given:,} records"
+    if column.given >= SOME and len(spelt) > 0.5 * column.given:
+        return f"it looks like free text: {len(spelt):,} different answers in {column.given:,} records"
+    if sum(map(len, spelt)) > LONG * len(spelt):
+        return "it looks like free text: its answers are long"
+    if len(spelt) > MANY_TEXTS:
+        return f"{len(spelt):,} different answers are too many for one question; put them into groups"
+    return ""
+
+
+def _grouped(found: Iterable[Proposed]) -> list[Proposed]:
+    """The same, with yes/no columns such as "News: TV" and "News: Radio" as one multi-select question."""
+    found = list(found)
+    names = {one.name for one in found if one.question is not None}
+    groups: dict[str, list[Proposed]] = {}
+    for one in found:
+        head, mark, tail = one.name.partition(SEPARATOR)
+        if mark and tail and isinstance(one.question, Flag) and head not in names:
+            groups.setdefault(head, []).append(one)
+    made: list[Proposed] = []
+    for one in found:
+        head = one.name.partition(SEPARATOR)[0]
+        own = groups.get(head, [])
+        if one not in own or len(own) < 2:
+            made.append(one)
+        elif one is own[0]:
+            made.append(_group(head, own))
+    return made
+
+
+def _group(head: str, own: Sequence[Proposed]) -> Proposed:
+    """One multi-select question of several yes/no columns."""
+    values = [one.name.removeprefix(head + SEPARATOR) for one in own]
+    skipped = any(isinstance(one.question, Flag) and one.question.missing for one in own)
+    question = Flags(head, values, missing=MISSING if skipped else None)
+    empty = "; some without an answer" if skipped else ""
+    return Proposed(head, question, f"several of {len(values)} may be ticked, a column for each{empty}")

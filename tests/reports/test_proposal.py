@@ -1,0 +1,244 @@
+"""Schemas proposed from data that people have: what is proposed, why, and that the same data can then be randomized."""
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import deniable as dn
+from deniable.reports.proposing.orders import recognised
+from deniable.reports.proposing.ranges import round_edges
+
+
+def one(column: Any, name: str = "x", **options: Any) -> tuple[Any, str]:
+    """The only feature proposed for a column, and its note; None where it is left out beside another column."""
+    rows = len(column)
+    schema = dn.Schema.from_frame({name: column, "other": [True, False] * (rows // 2) + [True] * (rows % 2)}, **options)
+    return (schema[name] if name in schema else None), schema.notes[name]
+
+
+# -- flags -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (["Yes", "No", "yes", "NO "], {"yes": "Yes", "no": "No"}),
+        (["ja", "nein"], {"yes": "ja", "no": "nein"}),
+        (["Oui", "Non"], {"yes": "Oui", "no": "Non"}),
+        (["smoker", "non-smoker"], {"yes": "smoker", "no": "non-smoker"}),
+        (["Y", "yes", "n"], {}),  # more words than two: the usual ones are read anyway
+        (["true", "FALSE"], {}),
+        (["1", "0"], {}),
+        ([True, False], {}),
+    ],
+)
+def test_yes_and_no_become_a_flag_that_reads_them(column: list[Any], words: dict[str, str]) -> None:
+    feature, note = one(column)
+    assert isinstance(feature, dn.Flag)
+    assert feature.words == words
+    assert feature.missing is None
+    assert "yes or no" in note
+    plan = dn.Plan(dn.Schema([feature]), {"x": dn.Public()})
+    first = dn.randomize({"x": column}, plan).table["x"].to_pylist()
+    assert first[0] is True
+    assert False in first
+
+
+def test_two_words_that_are_not_yes_and_no_are_a_choice() -> None:
+    assert one(["f", "m"])[0] == dn.Choice("x", ["f", "m"])
+    assert one(["no", "maybe"])[0] == dn.Choice("x", ["maybe", "no"])
+    assert one(["agree", "disagree", "neutral"])[0].values == ("disagree", "neutral", "agree")
+
+
+def test_nulls_are_one_more_answer_and_counted() -> None:
+    for column in (["yes", "no", None, "NA"], ["yes", "no", "n/a", "."], pd.Series(["yes", "no", None, np.nan])):
+        feature, note = one(column)
+        assert feature == dn.Flag("x", missing="no answer")
+        assert note.endswith("2 without an answer")
+    feature, _ = one(["a", "b", "b", None, "No answer"])
+    assert feature == dn.Choice("x", ["a", "b", "No answer"], missing="No answer")
+    feature, note = one([1, 2, 3, -9, -9], na=["-9"])
+    assert feature == dn.Choice("x", ["1", "2", "3"], missing="no answer")
+    assert note.endswith("2 without an answer")
+    assert "NA" in one(["NA", "DE", "NA"] * 5)[1] or one(["NA", "DE", "FR"] * 5)[0].missing == "no answer"
+
+
+# -- several ticks -----------------------------------------------------------------------------------------------------
+
+CELLS = ["TV;Radio", "TV", "Radio;Online", "Online", "", "TV;Online"] * 3
+
+
+def test_multi_select_text_and_lists_become_flags() -> None:
+    lists = [[part for part in cell.split(";") if part] for cell in CELLS]
+    comma = [cell.replace(";", ", ") for cell in CELLS]
+    for column in (CELLS, comma, lists, [cell.replace(";", "|") for cell in CELLS]):
+        schema = dn.Schema.from_frame({"news": column})
+        assert schema == dn.Schema([dn.Flags("news", ["Online", "Radio", "TV"])])
+        assert len(dn.randomize({"news": column}, dn.Plan(schema, epsilon=1.0))) == 18
+    assert "3 ticked nothing" in dn.Schema.from_frame({"news": CELLS}).notes["news"]
+
+
+def test_commas_in_ordinary_answers_are_no_ticks() -> None:
+    feature, _ = one(["Berlin, Germany", "Paris, France", "Rome, Italy"] * 5)
+    assert feature == dn.Choice("x", ["Berlin, Germany", "Paris, France", "Rome, Italy"])
+
+
+def test_columns_named_alike_become_one_question() -> None:
+    frame = {"News: TV": ["Yes", "no"], "age": ["<30", "65+"], "News: Radio": [0, 1], "Time: hours": ["a", "b"]}
+    schema = dn.Schema.from_frame(frame)
+    assert list(schema.questions) == ["News", "age", "Time: hours"]
+    assert schema.questions["News"] == dn.Flags("News", ["TV", "Radio"]).features
+    assert len(dn.randomize(frame, dn.Plan(schema, epsilon=1.0))) == 2
+    lone = dn.Schema.from_frame({"News: TV": [True, False], "b": [True, False]})
+    assert lone.questions.keys() == {"News: TV", "b"}
+    skipped = dn.Schema.from_frame({"News: TV": [True, None], "News: Radio": [True, False]})
+    assert skipped.questions["News"] == dn.Flags("News", ["TV", "Radio"], missing="no answer").features
+
+
+# -- orders and ranges -------------------------------------------------------------------------------------------------
+
+ORDERS = [
+    ["<20k", "20-50k", "50-100k", ">100k"],
+    ["under 18", "18-29", "30-44", "45 to 64", "65+"],
+    ["18–29", "30–44", "65 and over"],
+    ["less than €1,000", "€1,000 - €5,000", "more than €5,000"],
+    ["0", "1-2", "3 or more"],
+    ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
+    ["Never", "Rarely", "Sometimes", "Often", "Always", "Don't know"],
+    ["nie", "selten", "oft", "immer"],
+    ["low", "medium", "high"],
+    ["under 30", "30+", "Prefer not to say"],
+]
+
+
+@pytest.mark.parametrize("values", ORDERS)
+def test_obvious_orders_are_recognised(values: list[str]) -> None:
+    for seed in range(4):
+        mixed = random.Random(seed).sample(values, len(values))
+        assert recognised(mixed) == values
+    assert one(sorted(values))[0].values == tuple(values)
+
+
+@pytest.mark.parametrize(
+    "values", [["red", "blue"], ["A1 road", "B2 street name", "C3"], ["only", "other"], ["1-2", "1-2 "]]
+)
+def test_other_words_have_no_order(values: list[str]) -> None:
+    assert recognised(values) is None
+
+
+def test_categoricals_keep_their_order() -> None:
+    for ordered in (True, False):
+        words = pd.Categorical(["a", "c", "b"], categories=["c", "b", "a", "never"], ordered=ordered)
+        assert one(pd.Series(words))[0].values == ("c", "b", "a", "never")
+    enum = pl.Series(["a", "c"], dtype=pl.Enum(["c", "b", "a"]))
+    assert one(enum)[0].values == ("c", "b", "a")
+    came = pl.Series(["65+", "<30", "30-64"]).cast(pl.Categorical)  # the order in which they came says nothing
+    assert one(came)[0].values == ("<30", "30-64", "65+")
+
+
+def test_many_numbers_become_ranges_at_round_edges() -> None:
+    rng = np.random.default_rng(1)
+    ages = rng.integers(18, 91, 2000)
+    assert one(ages, "Age")[0] == dn.Choice.bins("Age", [-np.inf, 30, 45, 65, np.inf])
+    incomes = np.round(rng.lognormal(10, 0.7, 2000), 2)
+    feature, note = one(incomes, "income", na=())
+    assert "ranges of" in note
+    for edge in feature.edges[1:-1]:
+        assert edge % 1000 == 0
+    shares = np.diff([np.mean(incomes < edge) for edge in feature.edges])
+    assert shares.min() > 0.1
+    small = round_edges("rate", rng.random(500))
+    assert small[1:-1] == [0.2, 0.4, 0.6, 0.8]
+    for numbers in (np.r_[np.zeros(900), np.arange(100)], np.r_[np.ones(999), 2.0]):  # nearly all alike
+        edges = round_edges("x", numbers)
+        assert edges == sorted(set(edges))
+        assert len(edges) >= 3
+    assert one([3, 1, 2, 2])[0].values == ("1", "2", "3")
+    text = [str(age) for age in ages]
+    assert one(text, "age of respondent")[0].edges == (-np.inf, 30, 45, 65, np.inf)
+
+
+# -- what is no question -----------------------------------------------------------------------------------------------
+
+
+def test_ids_free_text_and_the_like_are_left_out_with_a_reason() -> None:
+    columns: dict[str, tuple[Any, str]] = {
+        "number": (np.arange(1000, 1100), "it looks like an id"),
+        "code": ([f"a{k:04}" for k in range(100)], "it looks like an id or free text"),
+        "comment": ([f"{'x' * (k % 60)} words" for k in range(100)], "it looks like free text"),
+        "long": (
+            ["a sentence that goes on and on, as people write where a box lets them write"] * 60 + ["b" * 90] * 40,
+            "long",
+        ),
+        "empty": ([None] * 100, "it holds no answers"),
+        "same": (["x"] * 100, "everybody has the same answer"),
+        "five": ([5] * 100, "everybody has the same answer, 5"),
+        "places": ([f"town {k % 60}" for k in range(180)][:100], "free text|too many"),
+        "when": (pd.date_range("2026-01-01", periods=100), "it holds timestamp"),
+    }
+    for name, (column, reason) in columns.items():
+        feature, note = one(column, name)
+        assert feature is None, name
+        assert note.startswith(f"{name}: left out; ")
+        assert any(part in note for part in reason.split("|")), note
+
+
+def test_a_mixture_of_types_is_read_as_text() -> None:
+    assert one([1, "a", 1.0, "a"])[0] == dn.Choice("x", ["1", "a"])
+
+
+def test_records_that_leave_columns_out_are_taken() -> None:
+    schema = dn.Schema.from_frame([{"a": "yes"}, {"a": "no", "b": "x"}, {"b": "y"}])
+    assert schema == dn.Schema([dn.Flag("a", missing="no answer"), dn.Choice("b", ["x", "y"], missing="no answer")])
+
+
+# -- the whole way -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def messy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A made-up file as people have them."""
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(1)
+    rows = [
+        {
+            "ID": 1000 + k,
+            "Smoker": rng.choice(["Yes", "no", "No", "YES ", ""]),
+            "Age": rng.choice([str(rng.randint(18, 90)), "NA"]),
+            "Income": rng.choice(["<20k", "20-50k", ">100k", "N/A"]),
+            "News": ";".join(rng.sample(["TV", "Radio", "Online"], rng.randint(0, 3))),
+            "Sex": rng.choice(["Female", "male", "Male", "Other"]),
+            "Comment": f"{rng.random()} and more",
+            "Drugs: Tea": rng.choice(["Yes", "No"]),
+            "Drugs: Beer": rng.choice(["Yes", "No"]),
+        }
+        for k in range(300)
+    ]
+    with Path("answers.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("messy")
+def test_a_proposal_is_kept_in_a_file_and_reads_the_data_it_came_from() -> None:
+    frame = pd.read_csv("answers.csv", dtype=str, keep_default_na=False)
+    schema = dn.Schema.from_frame(frame)
+    assert list(schema.questions) == ["Smoker", "Age", "Income", "News", "Sex", "Drugs"]
+    assert list(schema.notes) == ["ID", "Smoker", "Age", "Income", "News", "Sex", "Comment", "Drugs"]
+    schema.save("survey.toml")
+    text = Path("survey.toml").read_text()
+    for note in schema.notes.values():
+        assert f"# {note}\n" in text
+    again = dn.Schema.load("survey.toml")
+    assert again == schema
+    assert again["Smoker"].words == schema["Smoker"].words != {}  # type: ignore[union-attr]
+    plan = dn.Plan(again, epsilon=4.0)
+    assert len(dn.randomize("answers.csv", plan)) == len(dn.randomize(frame, plan)) == 300
