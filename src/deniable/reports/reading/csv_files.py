@@ -136,6 +136,8 @@ def batches(path: Path, form: CsvForm, names: Sequence[str]) -> Iterator[Any]:
     except pa.ArrowInvalid as error:
         if ragged:
             raise AnswerError(f"{path}: {_ragged_row(path, form, ragged[0])}") from None
+        if len(list(islice(rows(path, form), 2))) < 2:  # a header alone, without the end of its line
+            return
         if "invalid UTF8" in str(error):
             raise AnswerError(f"{path}: line {_line_not_utf_8(path)} {NOT_UTF_8}") from None
         raise
