@@ -51,7 +51,7 @@ def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dn.Schema:
 
 
 def planned(*options: str) -> dn.Plan:
-    assert main(["plan", "survey.toml", "--epsilon", "2", "-o", "plan.json", *options]) == 0
+    assert main(["plan", "survey.toml", "--epsilon", "2", "-o", "plan.json", "--force", *options]) == 0
     return dn.Plan.load("plan.json")
 
 
@@ -91,7 +91,7 @@ def test_arms_in_the_file_have_names_and_shares(schema: dn.Schema) -> None:
     assert plan.shares == (32768, 19661, 13107)
     table = {"features": [{"name": "a"}, {"name": "b"}], "arms": [{"ask": ["a"]}, {"ask": ["b"]}]}
     Path("survey.json").write_text(json.dumps(table))
-    assert main(["plan", "survey.json", "--epsilon", "2", "-o", "plan.json"]) == 0
+    assert main(["plan", "survey.json", "--epsilon", "2", "-o", "plan.json", "--force"]) == 0
     assert dn.Plan.load("plan.json").arm_names == ("a", "b")
 
 

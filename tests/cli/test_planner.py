@@ -34,7 +34,7 @@ def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dn.Schema:
 
 
 def planned(*options: str) -> dn.Plan:
-    assert main(["plan", "survey.toml", "-o", "plan.json", *options]) == 0
+    assert main(["plan", "survey.toml", "-o", "plan.json", "--force", *options]) == 0
     return dn.Plan.load("plan.json")
 
 

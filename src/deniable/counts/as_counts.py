@@ -5,18 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from deniable.counts.counts import Counts
-from deniable.errors import CountError
-from deniable.files import expanded
 
 
 def as_counts(source: Any, names: Sequence[str] | None = None) -> Any:
-    """The counts of a source: itself, of reports, or of the files that a path means, by their ending.
+    """The counts of a source: itself, of reports, or of the file or files that a path means, by its ending.
 
     Reports are counted for the named features, or else as `count` does without names. Of anything else it is the
     source as it is, which whoever asks for counts refuses in its own words.
     """
     if isinstance(source, str | Path) and str(source).lower().endswith(".npz"):
-        return sum_of([Counts.load(path) for path in expanded(source, {".npz": "NumPy"}, CountError)])
+        return Counts.load(source)
     from deniable.counts.count import count  # which needs more than counts that are there already
     from deniable.reports.reports import Reports
 
