@@ -156,20 +156,25 @@ def _of_text(column: Column) -> Proposed:
 
 
 def _flag(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
-    """A yes/no question, if its words mean yes and no; two words, one the negative of the other, do too."""
-    words = {plain(value): value for value in spelt}
-    if words.keys() <= YES | NO and (words.keys() & YES or len(words) == 1):
-        yes, no = ([value for word, value in words.items() if word in own] for own in (YES - NO, NO))
-    else:
-        pair = next(((a, b) for a in words for b in words if b in {f"{mark}{a}" for mark in NEGATIVE}), None)
-        if len(words) != 2 or pair is None:
-            return None
-        yes, no = [words[pair[0]]], [words[pair[1]]]
+    """A yes/no question, if its words mean yes and no."""
+    found = _yes_and_no({plain(value): value for value in spelt})
+    if found is None:
+        return None
+    yes, no = found
     usual = len(yes) != 1 or len(no) != 1 or (plain(yes[0]), plain(no[0])) in USUAL
     own = {} if usual else {"yes": yes[0], "no": no[0]}
     said = f"{listed(yes) or 'nobody'} is yes, {listed(no) or 'nobody'} is no"
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
     return Proposed(column.name, Flag(column.name, **_missing(column), **own), f"yes or no: {said}{spellings}")
+
+
+def _yes_and_no(words: Mapping[str, str]) -> tuple[list[str], list[str]] | None:
+    """The words that mean yes, and those that mean no; two words mean it, too, if one is the negative of the other."""
+    if words.keys() <= YES | NO and (words.keys() & YES or len(words) == 1):
+        yes, no = ([value for word, value in words.items() if word in own] for own in (YES - NO, NO))
+        return yes, no
+    pairs = [(a, b) for a in words for b in words if any(b == f"{mark}{a}" for mark in NEGATIVE)]
+    return ([words[pairs[0][0]]], [words[pairs[0][1]]]) if len(words) == 2 and pairs else None
 
 
 def _split(column: Column) -> Proposed | None:
