@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.analyses.expected.answer_chances import Surveys, answer_chance, has_answer
 from deniable.analyses.expected.association_with_noise import strengths, with_typical_noise
@@ -36,6 +35,7 @@ from deniable.inference.tensors import sandwich
 from deniable.simulate import Truth
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
+from deniable.tables.table import Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 Answers = Mapping[str, str | bool]  # an answer to each of some features
@@ -100,16 +100,16 @@ class Expectation:
         """The share of respondents with some answers, of one feature or of several, as it is expected."""
         return self.estimate.cell(answers, **more)
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """All shares of the table with their intervals, as they are expected: nan where there are not enough reports.
 
         Whether there will be enough is a chance, which `answered` gives; here it is said of the guess itself.
         """
-        return self.estimate.table(level=level)
+        return self.estimate.table(level=level).titled("as it is expected")
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
         """Conditional shares of a feature's answers among those with each answer to others, as they are expected."""
-        return self.estimate.conditional(what, given=given, level=level)
+        return self.estimate.conditional(what, given=given, level=level).titled("as it is expected")
 
     def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
         """The difference of two conditional shares, as it is expected."""

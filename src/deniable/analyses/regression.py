@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.counts.counts import Counts
@@ -37,6 +36,7 @@ from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR, Flag
+from deniable.tables.table import COEFFICIENTS, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
@@ -75,7 +75,7 @@ class Regression:
         variances = np.diagonal(self.covariance)
         return np.sqrt(np.where(variances >= 0, variances, np.nan))
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The coefficients with their confidence intervals and tests, as tidy rows.
 
         Parameters
@@ -85,7 +85,7 @@ class Regression:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero, from the same
             confidence distribution as the interval. The last three are nan where there are not enough reports.
 
@@ -98,16 +98,16 @@ class Regression:
 
         t = stdtrit(self.shape.degrees, 0.5 + checked_level(level) / 2)
         away = self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan)
-        return pa.table(
-            {
-                "term": list(self.terms),
-                "coefficient": self.coefficients,
-                "stderr": self.stderr,
-                "low": self.coefficients - away * self.shape.quantile(t),
-                "high": self.coefficients - away * self.shape.quantile(-t),
-                "p_value": self.shape.p_values(self.coefficients, away),
-            }
-        )
+        columns: dict[str, Column] = {
+            "term": self.terms,
+            "coefficient": self.coefficients,
+            "stderr": self.stderr,
+            "low": self.coefficients - away * self.shape.quantile(t),
+            "high": self.coefficients - away * self.shape.quantile(-t),
+            "p_value": self.shape.p_values(self.coefficients, away),
+        }
+        about = About(f"{self.outcome}, by linear regression", COEFFICIENTS, self.subject, level, self.n)
+        return Table(columns, ("term",), about)
 
     def __repr__(self) -> str:
         told = f"Regression of {self.outcome} about the {self.subject}"

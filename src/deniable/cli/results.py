@@ -139,7 +139,6 @@ def _associations(arguments: argparse.Namespace) -> None:
     table = associations(Counts.load(arguments.counts), level=arguments.level)
     shown = table.slice(0, arguments.top or None)
     if not arguments.json and not arguments.csv:
-        shown = shown.drop_columns(["low", "high"]).rename_columns({"listed_low": "low", "listed_high": "high"})
         print(LIST, file=sys.stderr)
     show(shown, arguments)
     if 0 < arguments.top < table.num_rows:

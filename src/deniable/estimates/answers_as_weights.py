@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_row, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
+from deniable.tables.table import About, Column, Table
 
 Features = tuple[Feature, ...]
 Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice's answer as (name, answer)
@@ -131,14 +131,14 @@ def factors(weights: Array) -> list[Array] | None:
     return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
 
 
-def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], what: str = "a table") -> "pa.Table":
-    """An Arrow table with a row for each combination of answers: the features, then these numbers of each cell."""
+def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About, what: str = "a table") -> Table:
+    """A table with a row for each combination of answers: the features, then these numbers of each cell."""
     names = names_of(features)
     if taken := set(names) & set(numbers):
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
-    columns = {name: pa.array(values) for name, values in zip(names, labels, strict=True)}
-    return pa.table(columns | {name: np.asarray(column).reshape(-1) for name, column in numbers.items()})
+    columns: dict[str, Column] = dict(zip(names, labels, strict=True))
+    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about)
 
 
 def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:

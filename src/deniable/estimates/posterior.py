@@ -10,22 +10,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, cos, pi, sin
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers, names_of
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import AnyEstimate
+from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
 from deniable.inference.trust import SLACK
 from deniable.reports.randomness import checked_generator
+from deniable.survey.blocks import TIMES
+from deniable.tables.table import SHARES, About, Column, Table
 from deniable.text.progress import told
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Cells = npt.NDArray[np.bool_]
 
@@ -60,6 +65,7 @@ class Posterior:
     names: tuple[str, ...]
     answers: tuple[tuple[Any, ...], ...]  # of each cell
     draws: Array
+    reports: int  # that the table was estimated from
     convergence: float  # the largest split R-hat of a cell: 1 if chains cannot be told apart
 
     @property
@@ -73,7 +79,7 @@ class Posterior:
             "about the population>"
         )
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The posterior mean of each proportion with its highest-density interval, as tidy rows.
 
         Parameters
@@ -83,7 +89,7 @@ class Posterior:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             A row for each combination of answers: the features, proportion (the mean), low and high.
 
         Examples
@@ -93,10 +99,11 @@ class Posterior:
         ['smoker', 'proportion', 'low', 'high']
         """
         low, high = shortest(self.draws, checked_level(level))
-        columns = {
-            name: pa.array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
-        }
-        return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
+        columns: dict[str, Column] = dict(zip(self.names, zip(*self.answers, strict=True), strict=True))
+        about = About(
+            TIMES.join(self.names), SHARES, Subject.POPULATION, level, self.reports, "highest-density intervals"
+        )
+        return Table(columns | {"proportion": self.mean, "low": low, "high": high}, self.names, about)
 
 
 def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generator | None = None) -> Posterior:
@@ -134,7 +141,7 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
             stacklevel=2,
         )
     answers = tuple(product(*(feature.answers for feature in est.features)))
-    return Posterior(names_of(est.features), answers, shares, convergence)
+    return Posterior(names_of(est.features), answers, shares, est.asked, convergence)
 
 
 def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) -> "pa.Table":
@@ -166,6 +173,8 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | None = None) 
         raise EstimateError(f'only a proper table can be drawn from; this one is {est.method}: use "feasible"')
     shares = np.maximum(cells, 0).reshape(-1)
     places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
+    import pyarrow as pa
+
     columns = {
         feature.name: pa.array(feature.answers).take(pa.array(codes))
         for feature, codes in zip(est.features, places, strict=True)

@@ -11,7 +11,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import (
@@ -45,7 +44,10 @@ from deniable.inference.ratios import (
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import contract, flat
 from deniable.inference.trust import SLACK, Bools
+from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Flag
+from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
+from deniable.tables.table import About, Table
 
 Groups = tuple[Respondents, ...]
 Vectors = Sequence[Array]  # weights that are a product over features, one vector each
@@ -53,7 +55,7 @@ Vectors = Sequence[Array]  # weights that are a product over features, one vecto
 FEW_ENTRIES = 64  # Up to so many entries of a table, their whole covariance matrix is made faster than a few parts.
 
 
-def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
     Parameters
@@ -67,7 +69,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each combination of answers: the features given, `what`, proportion, stderr, low and high. `low` and
         `high` are nan where there are not enough reports.
 
@@ -88,7 +90,8 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
     numbers = np.array(
         [_share_within(est, groups, [*cell[:-1], anything], cell, level) for cell in product(*grid, own)]
     ).T.reshape(4, *shape)
-    return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)))
+    about = About(f"{what} given {TIMES.join(others)}", CONDITIONAL_SHARES, est.subject, level, est.asked)
+    return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)), about)
 
 
 def _share_within(

@@ -9,10 +9,17 @@ from typing import overload
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.answers_as_weights import all_answers, cell_weights, checked_weights, factors, over_cells, tidy
+from deniable.estimates.answers_as_weights import (
+    all_answers,
+    cell_weights,
+    checked_weights,
+    factors,
+    names_of,
+    over_cells,
+    tidy,
+)
 from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
 from deniable.estimates.respondent_group import judge, nearly_normal
 from deniable.inference.cumulants import Cumulants
@@ -22,6 +29,8 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK
+from deniable.survey.blocks import TIMES
+from deniable.tables.table import SHARES, About, Table
 
 Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
@@ -128,7 +137,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     return Answer(count, est.n, found, enough, None, bounded, sampling, subject)
 
 
-def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
+def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> Table:
     """All proportions of the table with their confidence intervals, as tidy rows.
 
     Parameters
@@ -140,7 +149,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each combination of answers: the features, proportion, stderr, low and high. `low` and `high` are nan
         where there are not enough reports.
 
@@ -150,6 +159,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
     ['smoker', 'age', 'proportion', 'stderr', 'low', 'high']
     """
     level = checked_level(level)
+    about = about_cells(est, level, "simultaneous confidence intervals" if simultaneous else "confidence intervals")
     rows, n = all_answers(est.features), est.n
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
@@ -170,7 +180,12 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
         "low": np.where(enough, low, np.nan),
         "high": np.where(enough, high, np.nan),
     }
-    return tidy(est.features, {name: column / n for name, column in numbers.items()})
+    return tidy(est.features, {name: column / n for name, column in numbers.items()}, about)
+
+
+def about_cells(est: AnyEstimate, level: float, intervals: str = "confidence intervals") -> About:
+    """What a table of all cells is about."""
+    return About(TIMES.join(names_of(est.features)), SHARES, est.subject, level, est.asked, intervals)
 
 
 def _product_sum(
