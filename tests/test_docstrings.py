@@ -12,6 +12,7 @@ import deniable as dn
 from deniable.analyses.regression import Regression
 from deniable.estimates.posterior import Posterior
 from deniable.inference.results import Answer, JointAnswer
+from deniable.tables.table import Table
 
 
 def public_names() -> dict[str, Any]:
@@ -29,7 +30,7 @@ def public_names() -> dict[str, Any]:
 
 
 NAMES = public_names()
-RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression)}
+RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Table)}
 
 
 def a_survey() -> dict[str, Any]:

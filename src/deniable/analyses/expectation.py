@@ -37,6 +37,7 @@ from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.tables.table import Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.html import printed
 
 Answers = Mapping[str, str | bool]  # an answer to each of some features
 Question = Callable[["Expectation"], Any]  # what is asked of a survey
@@ -233,6 +234,8 @@ class Expectation:
     @cached_property
     def _surveys(self) -> dict[tuple[str, ...], Surveys]:
         return {}
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)

@@ -38,6 +38,7 @@ from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR, Flag
 from deniable.tables.table import COEFFICIENTS, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.html import printed
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
 PSEUDO = 2.0
@@ -108,6 +109,9 @@ class Regression:
         }
         about = About(f"{self.outcome}, by linear regression", COEFFICIENTS, self.subject, level, self.n)
         return Table(columns, ("term",), about)
+
+    def _repr_html_(self) -> str:
+        return printed(repr(self)) if not self.enough else self.table()._repr_html_()
 
     def __repr__(self) -> str:
         told = f"Regression of {self.outcome} about the {self.subject}"

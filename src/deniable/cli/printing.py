@@ -25,6 +25,13 @@ def show(table: "Table", arguments: argparse.Namespace) -> None:
         writer.writerows(rows)
 
 
+def draw(table: "Table", arguments: argparse.Namespace) -> None:
+    """Draw a table of results if the options of `options.add_form` ask for a picture."""
+    if arguments.plot:
+        table.plot(path=arguments.plot)
+        say_wrote(arguments.plot, table.reports)
+
+
 def say_wrote(path: str | Path, reports: int) -> None:
     """Tell on stderr which file was written, and from how many reports."""
     print(f"Wrote {path} ({reports:,} report{'s' * (reports != 1)}).", file=sys.stderr)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import add_command, add_counts, add_form, add_level, add_population
-from deniable.cli.printing import show
+from deniable.cli.printing import draw, show
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
     est = _estimate(files, names, population=arguments.population, method=arguments.method)
-    show(est.table(level=arguments.level, simultaneous=arguments.simultaneous), arguments)
+    table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
+    show(table, arguments)
+    draw(table, arguments)
     _say_of_whom(est, len(files))
 
 
@@ -77,7 +79,9 @@ def add_conditional(commands: "Commands") -> None:
 def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
     est = _estimate(arguments.counts, names, population=arguments.population)
-    show(est.conditional(arguments.what, given=arguments.given, level=arguments.level), arguments)
+    table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
+    show(table, arguments)
+    draw(table, arguments)
     _say_of_whom(est, len(arguments.counts))
 
 
@@ -141,5 +145,6 @@ def _associations(arguments: argparse.Namespace) -> None:
     if not arguments.json and not arguments.csv:
         print(LIST, file=sys.stderr)
     show(shown, arguments)
+    draw(table, arguments)
     if 0 < arguments.top < table.num_rows:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)

@@ -30,6 +30,7 @@ from deniable.counts.layout import MOST, Array, Names, called, column_places, fr
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan
+from deniable.text.html import printed
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -249,6 +250,7 @@ class Counts:
         )
 
     __hash__ = None  # type: ignore[assignment]
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
@@ -258,12 +260,10 @@ class Counts:
             return f"{len(self.parts):,} arms"
         if not self.tables and self.moments is None:
             return "how many there are"
-        parts = [called(names) for names in list(self.tables)[:5]]
-        if len(self.tables) > 5:
-            parts.append(f"{len(self.tables) - 5} more tables")
-        if self.moments is not None:
-            parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])
-        return ", ".join(parts)
+        more = [f"{len(self.tables) - 5} more tables"] if len(self.tables) > 5 else []
+        parts = [called(names) for names in list(self.tables)[:5]] + more
+        pairs = [] if self.moments is None else [{2: "every pair", 3: "every triple"}[self.moments.ndim]]
+        return ", ".join(parts + pairs)
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""

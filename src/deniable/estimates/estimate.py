@@ -116,6 +116,8 @@ class Estimate:
     cell = weighted_sums.cell
     linear = weighted_sums.linear
     table = weighted_sums.table
+    plot = weighted_sums.plot
+    _repr_html_ = weighted_sums.in_notebook
     # Ratios of shares, with their intervals.
     conditional = ratios_of_shares.conditional
     difference = ratios_of_shares.difference

@@ -27,6 +27,7 @@ from deniable.inference.trust import SLACK
 from deniable.reports.randomness import checked_generator
 from deniable.survey.blocks import TIMES
 from deniable.tables.table import SHARES, About, Column, Table
+from deniable.text.html import printed
 from deniable.text.progress import told
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Posterior:
     def mean(self) -> Array:
         """The posterior mean of each cell's share."""
         return np.asarray(self.draws.mean(axis=0))
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return (
@@ -274,9 +277,7 @@ def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, len
         radius = np.hypot(velocity, away)
         meets = radius > np.abs(center)
         swing = np.arccos(np.where(meets, -center / np.where(meets, radius, 1), 1.0))
-        times = np.where(
-            meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf
-        )  # when it falls through zero
+        times = np.where(meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf)  # of falling through zero
         if last >= 0 and (times[last] < 1e-9 or times[last] > 2 * pi - 1e-9):
             times[last] = np.inf  # the wall it has just left
         first = int(np.argmin(times)) if len(times) else 0

@@ -5,7 +5,8 @@ Each function takes the estimate first, through the interface `AnyEstimate`.
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import overload
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,12 @@ from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK
 from deniable.survey.blocks import TIMES
-from deniable.tables.table import SHARES, About, Table
+from deniable.tables.table import SHARES, SHOWN, About, Table
+from deniable.text import html
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Answers = Mapping[str, str | bool]  # a cell: an answer to each of some features
 
@@ -181,6 +187,46 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
         "high": np.where(enough, high, np.nan),
     }
     return tidy(est.features, {name: column / n for name, column in numbers.items()}, about)
+
+
+def plot(
+    est: AnyEstimate,
+    kind: str | None = None,
+    *,
+    level: float = 0.95,
+    ax: "Axes | None" = None,
+    path: str | Path | None = None,
+) -> "Figure":
+    """Draw the table of proportions with their confidence intervals.
+
+    Parameters
+    ----------
+    kind
+        "intervals", or "map" for a table of two features or more in colours; what suits the table without it.
+    level
+        The confidence level of the intervals.
+    ax
+        The matplotlib axes to draw on; without it, a new figure.
+    path
+        Where to save the picture, if anywhere.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture, in the colours of matplotlib's current style, light or dark. It needs `deniable[report]`.
+
+    Examples
+    --------
+    >>> figure = est.plot(path="smoker.png")
+    """
+    return table(est, level=level).plot(kind, ax=ax, path=path)
+
+
+def in_notebook(est: AnyEstimate) -> str:
+    """An estimate in a notebook: what it is, and its table if that is short enough to be looked at."""
+    if prod(len(feature.answers) for feature in est.features) > SHOWN:
+        return html.printed(repr(est))
+    return html.printed(repr(est)) + table(est)._repr_html_()
 
 
 def about_cells(est: AnyEstimate, level: float, intervals: str = "confidence intervals") -> About:

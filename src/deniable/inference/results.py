@@ -10,6 +10,7 @@ from deniable.inference.exact_binomial import OneColumn
 from deniable.inference.intervals import checked_level, limits, ratio_says_little, share_says_little
 from deniable.inference.ratios import RatioDistribution
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+from deniable.text.html import printed
 
 
 @dataclass(frozen=True, repr=False)
@@ -85,6 +86,8 @@ class Answer:
         low, high = self.confidence_interval()
         little = f", {SAYS_LITTLE}" if self.says_little else ""
         return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}{little})"
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<Answer {self}>"
@@ -184,6 +187,8 @@ class JointAnswer:
         more += f"; merged {merged_in_words(self.merged)}" if self.merged else ""
         return f"{self.value:.4f} +- {self.stderr:.4f} (95 % interval {low:.4f} to {high:.4f}, {self.how}{more})"
 
+    _repr_html_ = printed
+
     def __repr__(self) -> str:
         return f"<{self.name} {self}, about the {self.subject}>"
 
@@ -194,6 +199,8 @@ class Association:
 
     cramers_v: JointAnswer
     mutual_information: JointAnswer
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<Cramer's V {self.cramers_v}; mutual information {self.mutual_information}>"
@@ -223,6 +230,8 @@ class ChiSquareTest:
         if not self.enough:
             return f"{NOT_ENOUGH} for this question"
         return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self}>"

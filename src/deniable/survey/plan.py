@@ -40,6 +40,7 @@ from deniable.survey.budget import assigned_blocks, given_protocols
 from deniable.survey.protocols.base import Protocol
 from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema
+from deniable.text.html import printed
 
 # SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
 SAME_ASKED = Fraction(1, 10**9)
@@ -264,6 +265,8 @@ class Plan:
         from deniable.survey.describe import describe
 
         return describe(self)
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         arms = f" in {len(self.parts):,} arms" if self.parts else ""

@@ -18,6 +18,8 @@ from typing import Any
 
 from deniable.client import MAX_VALUES, number_text
 from deniable.errors import SchemaError
+from deniable.text import html
+from deniable.text.fixed_phrases import answer_in_words
 
 SEPARATOR = ": "  # This stands between a question's name and a value, in the name of a column.
 
@@ -208,6 +210,11 @@ class Schema:
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
+
+    def _repr_html_(self) -> str:
+        head = ("question", "answers")
+        rows = [[feature.name, ", ".join(map(answer_in_words, feature.answers))] for feature in self.features]
+        return html.table(head, rows, numbers=(), title="Schema", caption="")
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

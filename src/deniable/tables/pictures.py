@@ -13,9 +13,9 @@ from deniable.charts.result_plots import Map, Words
 from deniable.errors import EstimateError
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import SEPARATOR
-from deniable.tables.rows_in_words import Record, answer_in_words, has_interval, says_little
+from deniable.tables.rows_in_words import Record, has_interval, says_little
 from deniable.tables.table import CHANGES, COEFFICIENTS, CONDITIONAL, PAIRS, SHARES, Table
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any
 
 from deniable.inference.intervals import share_says_little
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_in_words
 
 Record = Mapping[str, Any]
 
@@ -50,11 +50,6 @@ def says_little(row: Record, ends: tuple[str, str]) -> bool:
     """Whether a row is of a share whose interval is too long to tell much."""
     share = next((row[name] for name in SHARES if name in row), None)
     return share is not None and has_interval(row, ends) and share_says_little(share, *(row[end] for end in ends))
-
-
-def answer_in_words(answer: Any) -> str:
-    """An answer as it is shown: a flag's as true or false."""
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)
 
 
 def _cells(row: Record, names: Sequence[str], ends: tuple[str, str]) -> list[str | None]:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
-from deniable.tables.rows_in_words import Written, answer_in_words, in_words
+from deniable.tables.rows_in_words import Written, in_words
 from deniable.text import html
+from deniable.text.fixed_phrases import answer_in_words
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -95,10 +96,10 @@ class Table:
     >>> t = est.project("age").about("population").table()
     >>> print(t)
     age    proportion  stderr     low    high
-    18-29      0.2535  0.0045  0.2448  0.2623
-    30-44      0.2536  0.0045  0.2448  0.2624
-    45-64      0.2490  0.0045  0.2403  0.2578
-    65+        0.2439  0.0044  0.2352  0.2527
+    18-29      0.2546  0.0050  0.2449  0.2645
+    30-44      0.2407  0.0049  0.2311  0.2505
+    45-64      0.2598  0.0050  0.2500  0.2696
+    65+        0.2449  0.0050  0.2352  0.2547
     95 % confidence intervals about the population, from 20,000 reports.
     >>> t.column_names, t.num_rows, t.subject
     (['age', 'proportion', 'stderr', 'low', 'high'], 4, 'population')
@@ -256,10 +257,10 @@ class Table:
         --------
         >>> print(est.about("population").table().wide("smoker"))
         age    false          true
-        18-29  0.157 ± 0.008  0.097 ± 0.007
-        30-44  0.172 ± 0.008  0.082 ± 0.007
-        45-64  0.186 ± 0.008  0.063 ± 0.006
-        65+    0.184 ± 0.008  0.060 ± 0.006
+        18-29  0.157 ± 0.009  0.097 ± 0.007
+        30-44  0.168 ± 0.009  0.072 ± 0.007
+        45-64  0.186 ± 0.010  0.073 ± 0.007
+        65+    0.184 ± 0.009  0.060 ± 0.007
         Columns: smoker. 95 % confidence intervals about the population, from 20,000 reports.
         """
         from deniable.tables.cross_tabs import wide
@@ -286,7 +287,7 @@ class Table:
 
         Examples
         --------
-        >>> est.table().plot(path="smoker.png")  # doctest: +SKIP
+        >>> figure = est.conditional("smoker", given="age").plot(path="smoker.svg")
         """
         from deniable.tables.pictures import plot
 
