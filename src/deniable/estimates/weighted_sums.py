@@ -224,9 +224,13 @@ def plot(
 
 def in_notebook(est: AnyEstimate) -> str:
     """An estimate in a notebook: what it is, and its table if that is short enough to be looked at."""
+    said = html.printed(repr(est))
     if prod(len(feature.answers) for feature in est.features) > SHOWN:
-        return html.printed(repr(est))
-    return html.printed(repr(est)) + table(est)._repr_html_()
+        return said
+    try:
+        return said + table(est)._repr_html_()
+    except EstimateError:  # a feature is called as one of the table's own columns
+        return said
 
 
 def about_cells(est: AnyEstimate, level: float, intervals: str = "confidence intervals") -> About:
