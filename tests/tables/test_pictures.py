@@ -46,7 +46,7 @@ def labels(figure: Figure) -> list[str]:
 
 def words(figure: Figure) -> str:
     texts = [*figure.texts, *figure.axes[0].texts, figure._suptitle, figure._supxlabel]  # type: ignore[attr-defined]
-    return "\n".join(text.get_text() for text in texts if text)
+    return " ".join(" ".join(text.get_text() for text in texts if text).split())
 
 
 def test_every_row_is_drawn_with_its_interval() -> None:
@@ -60,7 +60,7 @@ def test_every_row_is_drawn_with_its_interval() -> None:
         assert found[place] == pytest.approx((row["low"], row["high"]))
     bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
     assert bars == [(0, pytest.approx(row["proportion"])) for row in table]
-    assert "about the population, from 20,000 reports" in words(figure).replace("\n", " ")
+    assert "about the population, from 20,000 reports" in words(figure)
     assert EST.plot().axes[0].get_xlim() == figure.axes[0].get_xlim()
 
 
@@ -136,7 +136,7 @@ def test_a_map_has_the_shares_of_a_table() -> None:
     shown = [text.get_text() for text in figure.axes[0].texts]
     assert shown == [f"{100 * row['proportion']:.0f}" for row in EST.table()]
     widest = max(50 * (row["high"] - row["low"]) for row in EST.table())
-    assert f"at most {widest:.2g} points" in words(figure).replace("\n", " ")
+    assert f"at most {widest:.2g} points" in words(figure)
 
 
 def test_missing_intervals_and_such_that_say_little_are_words() -> None:
