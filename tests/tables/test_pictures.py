@@ -60,7 +60,7 @@ def test_every_row_is_drawn_with_its_interval() -> None:
         assert found[place] == pytest.approx((row["low"], row["high"]))
     bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
     assert bars == [(0, pytest.approx(row["proportion"])) for row in table]
-    assert "about the population, from 20,000 reports" in words(figure)
+    assert "About the population; 95% intervals; 20,000 reports." in words(figure)
     assert EST.plot().axes[0].get_xlim() == figure.axes[0].get_xlim()
 
 
@@ -191,7 +191,7 @@ def test_it_draws_on_axes_that_are_given() -> None:
     assert EST.project("age").plot(ax=right) is figure
     assert len(right.get_yticklabels()) == 3
     assert left.get_title(loc="left") == "smoker x age"
-    assert "about the population" in left.get_xlabel().replace("\n", " ")
+    assert "About the population" in left.get_xlabel().replace("\n", " ")
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])

@@ -103,9 +103,7 @@ class Posterior:
         """
         low, high = shortest(self.draws, checked_level(level))
         columns: dict[str, Column] = dict(zip(self.names, zip(*self.answers, strict=True), strict=True))
-        about = About(
-            TIMES.join(self.names), SHARES, Subject.POPULATION, level, self.reports, "highest-density intervals"
-        )
+        about = About(TIMES.join(self.names), SHARES, Subject.POPULATION, level, self.reports, "highest-density")
         return Table(columns | {"proportion": self.mean, "low": low, "high": high}, self.names, about)
 
 

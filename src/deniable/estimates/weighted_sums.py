@@ -165,7 +165,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
     ['smoker', 'age', 'proportion', 'stderr', 'low', 'high']
     """
     level = checked_level(level)
-    about = about_cells(est, level, "simultaneous confidence intervals" if simultaneous else "confidence intervals")
+    about = about_cells(est, level, "simultaneous" if simultaneous else "")
     rows, n = all_answers(est.features), est.n
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
@@ -233,7 +233,7 @@ def in_notebook(est: AnyEstimate) -> str:
         return said
 
 
-def about_cells(est: AnyEstimate, level: float, intervals: str = "confidence intervals") -> About:
+def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:
     """What a table of all cells is about."""
     return About(TIMES.join(names_of(est.features)), SHARES, est.subject, level, est.asked, intervals)
 

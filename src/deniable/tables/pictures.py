@@ -170,10 +170,10 @@ def _note_of_map(table: Table) -> str:
     about, (low, high) = table.about, table.about.kind.ends
     if about.kind is PAIRS:
         chance = f"a false discovery rate above {100 * (1 - about.level):.3g} %"
-        return f"Shrunken effects; pale: may be chance ({chance}). {about.of_whom}"
+        return f"Shrunken effects; pale: may be chance ({chance}). About the {about.subject}; {about.reports_in_words}."
     halves = [50 * (row[high] - row[low]) for row in table if has_interval(row, about.kind.ends)]
     longest = f"; half-widths of {about.intervals_in_words} are at most {max(halves):.2g} points" if halves else ""
-    return f"In percent{longest}. {about.of_whom}"
+    return f"In percent{longest}. About the {about.subject}; {about.reports_in_words}."
 
 
 def _map_of_cells(table: Table) -> Map:

@@ -65,23 +65,22 @@ class About:
     subject: Subject
     level: float
     reports: int
-    intervals: str = "confidence intervals"
+    intervals: str = ""  # what kind of intervals, if not ordinary confidence intervals
 
     @property
     def caption(self) -> str:
         """About whom, at which level and from how many reports, as a sentence."""
-        of_whom = self.of_whom
-        return f"{self.intervals_in_words} {of_whom[0].lower()}{of_whom[1:]}"
-
-    @property
-    def of_whom(self) -> str:
-        """About whom, and from how many reports, as a sentence."""
-        return f"About the {self.subject}, from {self.reports:,} report{'s' * (self.reports != 1)}."
+        return f"About the {self.subject}; {self.intervals_in_words}; {self.reports_in_words}."
 
     @property
     def intervals_in_words(self) -> str:
         """The intervals, with their level."""
-        return f"{100 * self.level:.10g} % {self.intervals}"
+        return f"{self.intervals} {100 * self.level:g}% intervals".lstrip()
+
+    @property
+    def reports_in_words(self) -> str:
+        """How many reports."""
+        return f"{self.reports:,} report{'s' * (self.reports != 1)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +99,7 @@ class Table:
     30-44      0.2407  0.0049  0.2311  0.2505
     45-64      0.2598  0.0050  0.2500  0.2696
     65+        0.2449  0.0050  0.2352  0.2547
-    95 % confidence intervals about the population, from 20,000 reports.
+    About the population; 95% intervals; 20,000 reports.
     >>> t.column_names, t.num_rows, t.subject
     (['age', 'proportion', 'stderr', 'low', 'high'], 4, 'population')
     """
@@ -261,7 +260,7 @@ class Table:
         30-44  0.168 ± 0.009  0.072 ± 0.007
         45-64  0.186 ± 0.010  0.073 ± 0.007
         65+    0.184 ± 0.009  0.060 ± 0.007
-        Columns: smoker. 95 % confidence intervals about the population, from 20,000 reports.
+        Columns: smoker. About the population; 95% intervals; 20,000 reports.
         """
         from deniable.tables.cross_tabs import wide
 
