@@ -19,7 +19,7 @@ from typing import Any
 from deniable.client import MAX_VALUES, number_text
 from deniable.errors import SchemaError
 from deniable.text import html
-from deniable.text.fixed_phrases import answer_in_words
+from deniable.text.fixed_phrases import answer_as_text
 
 SEPARATOR = ": "  # This stands between a question's name and a value, in the name of a column.
 
@@ -213,7 +213,7 @@ class Schema:
 
     def _repr_html_(self) -> str:
         head = ("question", "answers")
-        rows = [[feature.name, ", ".join(map(answer_in_words, feature.answers))] for feature in self.features]
+        rows = [[feature.name, ", ".join(map(answer_as_text, feature.answers))] for feature in self.features]
         return html.table(head, rows, numbers=(), title="Schema", caption="")
 
     def __contains__(self, name: object) -> bool:

@@ -7,7 +7,7 @@ from deniable.errors import EstimateError
 from deniable.survey.schema import SEPARATOR
 from deniable.tables.rows_in_words import Record, has_interval, says_little
 from deniable.tables.table import Column, Kind, Table
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
 
 
 def wide(table: Table, name: str, values: str | None) -> Table:
@@ -20,7 +20,7 @@ def wide(table: Table, name: str, values: str | None) -> Table:
         own[row[name]] = _in_one_cell(row, kind) if values is None else row[values]
     columns: dict[str, Column] = {key: [place[k] for place in cells] for k, key in enumerate(rest)}
     for answer in dict.fromkeys(row[name] for row in table):
-        called = answer_in_words(answer)
+        called = answer_as_text(answer)
         empty = "" if values is None else None
         columns[f"{name}{SEPARATOR}{called}" if called in columns else called] = [
             row.get(answer, empty) for row in cells.values()

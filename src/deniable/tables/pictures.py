@@ -15,7 +15,7 @@ from deniable.survey.blocks import TIMES
 from deniable.survey.schema import SEPARATOR
 from deniable.tables.rows_in_words import Record, has_interval, says_little
 from deniable.tables.table import CHANGES, COEFFICIENTS, CONDITIONAL, PAIRS, SHARES, Table
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
 def _answers(record: Record, names: Sequence[str], *, named: bool = False) -> str:
     """The answers of a row to some features; those of flags have their feature's name, and others' if wanted."""
     return TIMES.join(
-        f"{name}{SEPARATOR}{answer_in_words(record[name])}" if named or isinstance(record[name], bool) else record[name]
+        f"{name}{SEPARATOR}{answer_as_text(record[name])}" if named or isinstance(record[name], bool) else record[name]
         for name in names
     )
 

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any
 
 from deniable.inference.intervals import share_says_little
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
 
 Record = Mapping[str, Any]
 
@@ -66,4 +66,4 @@ def _cell(name: str, value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.2g}" if name in PROBABILITIES else f"{value:.4f}"
-    return answer_in_words(value)
+    return answer_as_text(value)

@@ -18,7 +18,7 @@ from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
 from deniable.tables.rows_in_words import Written, in_words
 from deniable.text import html
-from deniable.text.fixed_phrases import answer_in_words
+from deniable.text.fixed_phrases import answer_as_text
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _listed(column: Column) -> list[Any]:
 def _of_one_type(values: list[Any]) -> list[Any]:
     """Values that an Arrow column can hold: answers of a flag beside other words become words."""
     mixed = {bool, str} <= {type(value) for value in values}
-    return [answer_in_words(value) for value in values] if mixed else values
+    return [answer_as_text(value) for value in values] if mixed else values
 
 
 def _check_installed(package: str) -> None:

@@ -6,6 +6,6 @@ NOT_ENOUGH = "not enough reports"
 SAYS_LITTLE = "says little"
 
 
-def answer_in_words(answer: object) -> str:
+def answer_as_text(answer: object) -> str:
     """An answer as it is shown: a flag's as true or false."""
     return str(answer).lower() if isinstance(answer, bool) else str(answer)
