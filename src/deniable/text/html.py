@@ -8,8 +8,12 @@ from deniable.text.width import printable
 
 # CELL is the style of every cell; the colour of text is the notebook's own, and lines are a paler shade of it.
 CELL = "padding:.25em .8em .25em 0;vertical-align:baseline;border:0;border-bottom:1px solid #8886;background:none"
-# PLAIN is the style of printed text: it keeps its columns, and scrolls where a notebook is narrow.
-PLAIN = "white-space:pre;overflow-x:auto;line-height:1.35;margin:.2em 0;background:none"
+# TABLE is the style of a table, which takes font and colour from what is around it.
+TABLE = "border-collapse:collapse;font:inherit;color:inherit;font-variant-numeric:tabular-nums"
+# SHORT is how many letters of a cell are kept in one line.
+SHORT = 30
+# PLAIN is the style of printed text: lines keep their columns, and scroll where a notebook is narrow.
+PLAIN = "overflow-x:auto;line-height:1.35;margin:.2em 0;background:none"
 
 
 def table(head: Sequence[str], rows: Sequence[Row], *, numbers: Collection[int], title: str, caption: str) -> str:
@@ -18,15 +22,14 @@ def table(head: Sequence[str], rows: Sequence[Row], *, numbers: Collection[int],
     above = f"<div><strong>{written(title)}</strong></div>" if title else ""
     below = f'<div style="opacity:.75;font-size:.9em">{written(caption)}</div>' if caption else ""
     of = "".join(lines)
-    return (
-        f'<div style="overflow-x:auto">{above}'
-        f'<table style="border-collapse:collapse;font-variant-numeric:tabular-nums">{of}</table>{below}</div>'
-    )
+    return f'<div style="overflow-x:auto">{above}<table style="{TABLE}">{of}</table>{below}</div>'
 
 
 def printed(result: object) -> str:
     """What `print` shows of a result, as HTML: the `_repr_html_` of results that are a few lines of text."""
-    return f'<pre style="{PLAIN}">{written(str(result))}</pre>'
+    text = str(result)
+    space = "pre" if "\n" in text else "pre-wrap"
+    return f'<pre style="white-space:{space};{PLAIN}">{written(text)}</pre>'
 
 
 def written(text: str) -> str:
@@ -39,6 +42,7 @@ def _row(tag: str, row: Row, numbers: Collection[int]) -> str:
     shown = []
     for k, cell, more in spans(row):
         style = f"{CELL};text-align:{'right' if k in numbers else 'left'}{';opacity:.75' if more else ''}"
+        style += ";white-space:nowrap" if len(cell) <= SHORT else ""
         span = f' colspan="{more + 1}"' if more else ""
         shown.append(f'<{tag}{span} style="{style}"><bdi>{written(cell)}</bdi></{tag}>')
     return f"<tr>{''.join(shown)}</tr>"
