@@ -14,6 +14,7 @@ from deniable.analyses.regression import Regression
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.posterior import Posterior
 from deniable.inference.results import Answer, JointAnswer
+from deniable.tables.table import Table
 
 
 def public_names() -> dict[str, Any]:
@@ -31,7 +32,7 @@ def public_names() -> dict[str, Any]:
 
 
 NAMES = public_names()
-RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Among, Trend)}
+RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Among, Trend, Table)}
 
 
 def a_survey() -> dict[str, Any]:

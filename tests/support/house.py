@@ -16,6 +16,7 @@ ORDER = (
     ("counts",),
     ("inference",),
     ("charts",),
+    ("tables",),
     ("estimates",),
     ("simulate", "paper"),
     ("analyses",),

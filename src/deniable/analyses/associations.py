@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.analyses.selected_lists import listed_levels, shrinkage
 from deniable.counts.as_counts import as_counts
@@ -37,6 +36,7 @@ from deniable.inference.results import merged_in_words
 from deniable.inference.tensors import answer_rows, weighted
 from deniable.inference.trust import Bools
 from deniable.survey.plan import Plan
+from deniable.tables.table import PAIRS, About, Table
 from deniable.text.progress import watched
 
 # How many numbers the covariances of one batch may hold.
@@ -45,7 +45,7 @@ BATCH = 1 << 21
 Pair = tuple[str, str]
 
 
-def associations(counts: Any, *, level: float = 0.95) -> "pa.Table":
+def associations(counts: Any, *, level: float = 0.95) -> Table:
     """Every pair of features, ranked by how surely they are associated in the population.
 
     Parameters
@@ -57,7 +57,7 @@ def associations(counts: Any, *, level: float = 0.95) -> "pa.Table":
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each pair: first, second, measure, effect, low, high, p_value, fdr, shrunken, listed_low, listed_high
         and merged. The effect is the correlation of two flags, and Cramer's V of other pairs, with the interval of a
         pair that was chosen beforehand; it leaves zero out exactly if `p_value`, that of a test of independence, is
@@ -81,7 +81,7 @@ def associations(counts: Any, *, level: float = 0.95) -> "pa.Table":
     return ranked(counts, level=level)
 
 
-def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> "pa.Table":
+def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Table:
     """What `associations` gives, of all pairs without some features."""
     level = checked_level(level)
     if not counts.n:
@@ -106,7 +106,9 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> "p
     words = zip(*(row for part in found for row in part.words), strict=True)
     table = dict(zip(("first", "second", "measure", "merged"), map(list, words), strict=True))
     merged = table.pop("merged")
-    return pa.table({**table, **numbers, "merged": merged}).take(pa.array(order))
+    columns = {**table, **numbers, "merged": merged}
+    about = About("associations of pairs", PAIRS, Subject.POPULATION, level, counts.n)
+    return Table({name: np.asarray(column)[order] for name, column in columns.items()}, ("first", "second"), about)
 
 
 def false_discovery_rate(p_values: Array) -> Array:

@@ -1,7 +1,6 @@
 """Two estimates of different respondents, cell by cell: what has changed, or differs."""
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers, tidy
@@ -9,9 +8,11 @@ from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
 from deniable.inference.intervals import checked_level, limits
 from deniable.inference.tensors import along
+from deniable.survey.blocks import TIMES
+from deniable.tables.table import CHANGES, About, Table
 
 
-def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Table":
+def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     """The differences of all proportions between two surveys of different respondents, with confidence intervals.
 
     Parameters
@@ -23,7 +24,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Ta
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each combination of answers: the features, before, after, difference, stderr, low and high. `low` and
         `high` are nan where one of the two has not enough reports.
 
@@ -57,4 +58,6 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> "pa.Ta
         "low": np.minimum(low, difference),  # that of proper tables may be outside
         "high": np.maximum(high, difference),
     }
-    return tidy(before.features, numbers, "the comparison")
+    title, reports = f"{TIMES.join(before.names)}, after less before", before.asked + after.asked
+    about = About(title, CHANGES, before.subject, level, reports)
+    return tidy(before.features, numbers, about, "the comparison")

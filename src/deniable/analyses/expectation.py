@@ -11,7 +11,6 @@ from itertools import count
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.analyses.expected.answer_chances import Surveys, answer_chance, has_answer
 from deniable.analyses.expected.association_with_noise import strengths, with_typical_noise
@@ -36,7 +35,9 @@ from deniable.inference.tensors import sandwich
 from deniable.simulate import Truth
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
+from deniable.tables.table import Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.html import printed
 
 Answers = Mapping[str, str | bool]  # an answer to each of some features
 Question = Callable[["Expectation"], Any]  # what is asked of a survey
@@ -100,16 +101,17 @@ class Expectation:
         """The share of respondents with some answers, of one feature or of several, as it is expected."""
         return self.estimate.cell(answers, **more)
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """All shares of the table with their intervals, as they are expected: nan where there are not enough reports.
 
         Whether there will be enough is a chance, which `answered` gives; here it is said of the guess itself.
         """
-        return self.estimate.table(level=level)
+        return self.estimate.table(level=level).titled("as it is expected")
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
         """Conditional shares of a feature's answers among those with each answer to others, as they are expected."""
-        return self.estimate.conditional(what, given=given, level=level)
+        found: Table = self.estimate.conditional(what, given=given, level=level)
+        return found.titled("as it is expected")
 
     def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
         """The difference of two conditional shares, as it is expected."""
@@ -233,6 +235,8 @@ class Expectation:
     @cached_property
     def _surveys(self) -> dict[tuple[str, ...], Surveys]:
         return {}
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)

@@ -18,6 +18,7 @@ from deniable.survey.blocks import TIMES, grouped
 from deniable.survey.describe import FILLED
 from deniable.survey.plan import Plan
 from deniable.survey.without import with_epsilon
+from deniable.text.html import printed
 from deniable.text.progress import told
 from deniable.text.tables import aligned
 
@@ -105,6 +106,8 @@ class Costs:
         said += f" In every wanted table, so without a row: {', '.join(self.everywhere)}." if self.everywhere else ""
         table = aligned(head, lines, numbers=range(len(named), len(head)), rule=True, colour=False)
         return "\n".join([*table, *textwrap.wrap(said, FILLED, break_on_hyphens=False)])
+
+    _repr_html_ = printed
 
     __repr__ = __str__
 

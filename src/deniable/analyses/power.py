@@ -33,6 +33,7 @@ from deniable.simulate import Truth, truth
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Schema
+from deniable.text.html import printed
 from deniable.text.progress import told
 
 # Sample sizes are found from a survey of so many respondents, beside whom those that the metric spreads are nothing.
@@ -74,6 +75,8 @@ class Detectable:
     power: float
     correlation: float | None
     difference: float | None
+
+    _repr_html_ = printed
 
     def __str__(self) -> str:
         people = f"With {self.n:,} respondent{'s' * (self.n > 1)}, "
@@ -279,6 +282,8 @@ class ExpectedInterval:
     chance: float | None
     power: float
     people: int | None
+
+    _repr_html_ = printed
 
     def __str__(self) -> str:
         takes = "no number of people" if self.people is None else f"about {self.people:,} people"

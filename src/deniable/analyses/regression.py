@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.counts.as_counts import as_counts
@@ -38,7 +37,9 @@ from deniable.inference.intervals import FEWEST_DEGREES, checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR
+from deniable.tables.table import COEFFICIENTS, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.html import printed
 from deniable.text.tables import aligned
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
@@ -128,7 +129,7 @@ class Regression:
         b, spread = self.coefficients, self._spread
         return Intervals(b - spread * self.shape.quantile(t), b - spread * self.shape.quantile(-t))
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The coefficients with their confidence intervals and tests, as tidy rows.
 
         Parameters
@@ -138,7 +139,7 @@ class Regression:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero, from the same
             confidence distribution as the interval. The last three are nan where there are not enough reports.
 
@@ -148,8 +149,16 @@ class Regression:
         ['term', 'coefficient', 'stderr', 'low', 'high', 'p_value']
         """
         low, high = self.confidence_interval(level)
-        columns = {"coefficient": self.coefficients, "stderr": self.stderr, "low": low, "high": high}
-        return pa.table({"term": list(self.terms), **columns, "p_value": self.pvalue})
+        columns: dict[str, Column] = {
+            "term": self.terms,
+            "coefficient": self.coefficients,
+            "stderr": self.stderr,
+            "low": low,
+            "high": high,
+            "p_value": self.pvalue,
+        }
+        about = About(f"{self.outcome}, by {self.kind} regression", COEFFICIENTS, self.subject, level, self.n)
+        return Table(columns, ("term",), about)
 
     def summary(self, level: float = 0.95) -> str:
         """The coefficients with their intervals and p-values, as lines of text.
@@ -175,6 +184,9 @@ class Regression:
             for row in self.table(level=level).to_pylist()
         ]  # fmt: skip
         return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False)])
+
+    def _repr_html_(self) -> str:
+        return printed(repr(self)) if not self.enough else self.table()._repr_html_()
 
     def __repr__(self) -> str:
         told = "Regression" if self.kind == "linear" else "Logistic regression"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import PlanError
+from deniable.errors import DeniableError, PlanError
 from deniable.files import check_target, replacing
 from deniable.text.width import printable, shortened
 
@@ -57,22 +57,23 @@ class Curves:
     guessed: bool = False  # whether somebody guessed shares of the answers
 
 
-def check_matplotlib() -> None:
-    """Refuse at once if matplotlib, which draws, is not installed."""
+def check_matplotlib(error: type[DeniableError] = PlanError) -> None:
+    """Refuse at once, with this error, if matplotlib, which draws, is not installed."""
     try:
         __import__("matplotlib")
     except ImportError:
-        raise PlanError("a picture needs matplotlib; install it with: pip install 'deniable[report]'") from None
+        raise error("a picture needs matplotlib; install it with: pip install 'deniable[report]'") from None
 
 
 def draw(curves: Curves, path: str | Path | None = None) -> "Figure":
     """The picture: two panels with logarithmic axes and one key; saved, if there is a path."""
     import matplotlib as mpl
-    from matplotlib.figure import Figure
+
+    from deniable.charts.notebook_figure import NotebookFigure
 
     settings: Any = {"text.parse_math": False, "font.size": FONT, "axes.titlesize": FONT, "axes.titleweight": "bold"}
     with mpl.rc_context(settings):
-        figure = Figure(figsize=SIZE, layout="constrained")
+        figure = NotebookFigure(figsize=SIZE, layout="constrained")
         above, below = figure.subplots(2)
         looks = _looks(mpl.rcParams["figure.facecolor"], mpl.rcParams["text.color"])
         lines = _panel(above, curves.people, curves.by_people, (curves.n, curves.here), looks)
@@ -83,7 +84,7 @@ def draw(curves: Curves, path: str | Path | None = None) -> "Figure":
         supposed = "with the shares that are guessed" if curves.guessed else "if all answers are equally common"
         _key(figure, lines, curves.labels, f"About the population, {supposed}:")
     if path is not None:
-        _save(figure, Path(path))
+        save(figure, Path(path))
     return figure
 
 
@@ -97,7 +98,7 @@ def check_picture(path: str | Path) -> None:
         raise PlanError(f"{path}: no picture ends in {kind!r}; there are {', '.join(kinds)}")
 
 
-def _save(figure: "Figure", path: Path) -> None:
+def save(figure: "Figure", path: Path) -> None:
     """Write the picture, whole or not at all, in the format that its name ends in."""
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=150, format=path.suffix.removeprefix(".") or "png")

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import floor, isnan, log10
+from math import ceil, floor, isnan, log10
+from statistics import median
 from typing import Any
 
 from deniable.charts.drawing import (
@@ -155,10 +156,11 @@ def _ticks(axis: Any, scale: Scale, top: float, *, percent: bool) -> None:
     """Draw the axis: a line at each tick, and its number below."""
     for tick in scale.ticks:
         axis.plot([scale(tick)] * 2, [20, top + 24], color=SOFT if tick == 0 else LINES, lw=0.8)
-        text(axis, scale(tick), 6, _tick(tick, percent=percent), SOFT, "center", size=SMALL)
+        text(axis, scale(tick), 6, tick_in_words(tick, percent=percent), SOFT, "center", size=SMALL)
 
 
-def _tick(number: float, *, percent: bool) -> str:
+def tick_in_words(number: float, *, percent: bool) -> str:
+    """The number at a tick, with a true minus."""
     words = f"{100 * number:.10g}" if percent else f"{number:.10g}"
     return words.replace("-", "−") + (" %" if percent else "")
 
@@ -188,3 +190,15 @@ def _interval(axis: Any, scale: Scale, y: float, row: Row) -> None:
     rectangle(axis, (min(zero, value), y - 5.5), abs(value - zero), 11, color=BAR, lw=0)
     axis.plot([low, high], [y, y], color=colour, lw=4, solid_capstyle="butt")
     axis.plot([value, value], [y - 5.5, y + 5.5], color=INK, lw=1.4, solid_capstyle="butt")
+
+
+def digits_for(halves: Sequence[float]) -> int:
+    """How many digits numbers with such half-widths are shown with: to a third of a usual one, or finer."""
+    half = median(halves) if halves else 1.0
+    return 1 if half <= 0 else min(max(ceil(-log10(half / 3)), 0), 6)
+
+
+def bare(number: float, digits: int) -> str:
+    """A number with so many digits and a true minus, and zero without one."""
+    shown = f"{number:.{digits}f}"
+    return shown.replace("-", "−") if float(shown) else f"{0:.{digits}f}"

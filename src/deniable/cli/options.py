@@ -77,10 +77,11 @@ def add_respondents(command: argparse.ArgumentParser) -> None:
 
 
 def add_form(command: argparse.ArgumentParser) -> None:
-    """The options for how `printing.show` prints a table: as text unless one of them is given."""
+    """The options for `printing.show`, text unless one of them is given, and for `printing.draw`."""
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")
+    command.add_argument("--plot", metavar="PICTURE", help="draw it, too: a file that ends in .svg, .png or .pdf")
 
 
 def names_of(text: str, option: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import COUNTS, add_command, add_counts, add_form, add_level, add_respondents
-from deniable.cli.printing import show
+from deniable.cli.printing import draw, show
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def _table(arguments: argparse.Namespace) -> None:
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
     est = _estimate(files, names, about=arguments.about, method=arguments.method)
     table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
-    whole = arguments.simultaneous
-    show(table, arguments, about=est.subject, reports=est.asked, simultaneous=whole, features=est.features)
+    show(table, arguments, est.features)
+    draw(table, arguments)
     _say_of_whom(est, len(files))
 
 
@@ -75,7 +75,8 @@ def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
     est = _estimate(arguments.counts, names, about=arguments.about)
     table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
-    show(table, arguments, about=est.subject, reports=est.asked, features=est.features)
+    show(table, arguments, est.features)
+    draw(table, arguments)
     _say_of_whom(est, len(arguments.counts))
 
 
@@ -129,8 +130,8 @@ def _associations(arguments: argparse.Namespace) -> None:
     table = associations(counts, level=arguments.level)
     shown = table.slice(0, arguments.top or None)
     if not arguments.json and not arguments.csv:
-        shown = shown.drop_columns(["low", "high"]).rename_columns({"listed_low": "low", "listed_high": "high"})
         print(LIST, file=sys.stderr)
-    show(shown, arguments, about="population", reports=counts.n)
+    show(shown, arguments)
+    draw(table, arguments)
     if 0 < arguments.top < table.num_rows:
         print(f"{arguments.top} of {table.num_rows:,} pairs; --top 0 shows all", file=sys.stderr)

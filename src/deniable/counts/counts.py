@@ -31,6 +31,7 @@ from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import replacing
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
+from deniable.text.html import printed
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -257,6 +258,7 @@ class Counts:
         )
 
     __hash__ = None  # type: ignore[assignment]
+    _repr_html_ = printed
 
     __dir__ = hiding("counted", "holds_units", "moments", "parts", "patterns", "shown", "units_of")
 

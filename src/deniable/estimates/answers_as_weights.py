@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
+from deniable.tables.table import About, Column, Table
 
 Features = tuple[Feature, ...]
 Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice with its answer or answers as (name, answer)
@@ -194,19 +194,19 @@ def factors(weights: Array) -> list[Array] | None:
     return lines if np.allclose(reduce(np.multiply.outer, lines), weights, rtol=1e-12, atol=0) else None
 
 
-def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], what: str = "a table") -> "pa.Table":
-    """An Arrow table with a row for each combination of answers: the features, then these numbers of each cell."""
+def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About, what: str = "a table") -> Table:
+    """A table with a row for each combination of answers: the features, then these numbers of each cell."""
     names = names_of(features)
     if taken := set(names) & set(numbers):
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
-    columns = {name: answer_array(values) for name, values in zip(names, labels, strict=True)}
-    return pa.table(columns | {name: np.asarray(column).reshape(-1) for name, column in numbers.items()})
+    columns: dict[str, Column] = {name: of_one_type(own) for name, own in zip(names, labels, strict=True)}
+    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about)
 
 
-def answer_array(answers: Sequence[Any]) -> "pa.Array":
-    """Answers as an Arrow column: of a flag that may be skipped, whose answers are of two types, as text."""
-    return pa.array(answers if len({*map(type, answers)}) == 1 else list(map(str, answers)))
+def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:
+    """Answers as a column has them: those of a flag that may be skipped, which are of two types, as text."""
+    return answers if len({*map(type, answers)}) == 1 else list(map(str, answers))
 
 
 def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:

@@ -126,6 +126,8 @@ class Estimate:
     linear = weighted_sums.linear
     table = weighted_sums.table
     summary = weighted_sums.summary
+    plot = weighted_sums.plot
+    _repr_html_ = weighted_sums.in_notebook
     # Ratios of shares, with their intervals.
     conditional = conditional_shares.conditional
     difference = ratios_of_shares.difference

@@ -138,6 +138,10 @@ class AnyEstimate(Protocol):
         """How many respondents there are."""
 
     @property
+    def asked(self) -> int:
+        """How many of them were asked all of these features."""
+
+    @property
     def fitted(self) -> Array | None:
         """A proper table with its margins, in respondents, if the estimate's mean is one."""
 

@@ -10,22 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, cos, pi, sin
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
-from deniable.estimates.answers_as_weights import all_answers, answer_array, names_of
+from deniable.estimates.answers_as_weights import all_answers, names_of, of_one_type
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import AnyEstimate
+from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
 from deniable.inference.trust import SLACK
 from deniable.reports.randomness import checked_generator
+from deniable.survey.blocks import TIMES
+from deniable.tables.table import SHARES, About, Column, Table
+from deniable.text.html import printed
 from deniable.text.progress import told
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Cells = npt.NDArray[np.bool_]
 
@@ -60,6 +66,7 @@ class Posterior:
     names: tuple[str, ...]
     answers: tuple[tuple[Any, ...], ...]  # of each cell
     draws: Array
+    reports: int  # that the table was estimated from
     convergence: float  # the largest split R-hat of a cell: 1 if chains cannot be told apart
 
     @property
@@ -67,13 +74,15 @@ class Posterior:
         """The posterior mean of each cell's share."""
         return np.asarray(self.draws.mean(axis=0))
 
+    _repr_html_ = printed
+
     def __repr__(self) -> str:
         return (
             f"<Posterior of {' x '.join(self.names)}, {len(self.draws):,} draws, split R-hat {self.convergence:.3f}, "
             "about the population>"
         )
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The posterior mean of each proportion with its highest-density interval, as tidy rows.
 
         Parameters
@@ -83,7 +92,7 @@ class Posterior:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             A row for each combination of answers: the features, proportion (the mean), low and high.
 
         Examples
@@ -93,10 +102,10 @@ class Posterior:
         ['smoker', 'proportion', 'low', 'high']
         """
         low, high = shortest(self.draws, checked_level(level))
-        columns = {
-            name: answer_array(values) for name, values in zip(self.names, zip(*self.answers, strict=True), strict=True)
-        }
-        return pa.table(columns | {"proportion": self.mean, "low": low, "high": high})
+        labels = zip(self.names, zip(*self.answers, strict=True), strict=True)
+        columns: dict[str, Column] = {name: of_one_type(own) for name, own in labels}
+        about = About(TIMES.join(self.names), SHARES, Subject.POPULATION, level, self.reports, "highest-density")
+        return Table(columns | {"proportion": self.mean, "low": low, "high": high}, self.names, about)
 
 
 def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generator | int | None = None) -> Posterior:
@@ -134,7 +143,7 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
             stacklevel=2,
         )
     answers = tuple(product(*(feature.answers for feature in est.features)))
-    return Posterior(names_of(est.features), answers, shares, convergence)
+    return Posterior(names_of(est.features), answers, shares, est.asked, convergence)
 
 
 def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = None) -> "pa.Table":
@@ -166,8 +175,10 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = 
         raise EstimateError(f'only a proper table can be drawn from; this one is {est.method}: use "feasible"')
     shares = np.maximum(cells, 0).reshape(-1)
     places = np.unravel_index(rng.choice(shares.size, int(n), p=shares / shares.sum()), cells.shape)
+    import pyarrow as pa
+
     columns = {
-        feature.name: answer_array(feature.answers).take(pa.array(codes))
+        feature.name: pa.array(of_one_type(feature.answers)).take(pa.array(codes))
         for feature, codes in zip(est.features, places, strict=True)
     }
     return pa.table(columns)
@@ -265,9 +276,7 @@ def _trajectory(t: Array, center: Array, velocity: Array, covariance: Array, len
         radius = np.hypot(velocity, away)
         meets = radius > np.abs(center)
         swing = np.arccos(np.where(meets, -center / np.where(meets, radius, 1), 1.0))
-        times = np.where(
-            meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf
-        )  # when it falls through zero
+        times = np.where(meets, np.mod(np.arctan2(velocity, away) + swing, 2 * pi), np.inf)  # of falling through zero
         if last >= 0 and (times[last] < 1e-9 or times[last] > 2 * pi - 1e-9):
             times[last] = np.inf  # the wall it has just left
         first = int(np.argmin(times)) if len(times) else 0

@@ -10,7 +10,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import (
@@ -35,6 +34,9 @@ from deniable.inference.ratios import DifferenceDistribution, RatioDistribution,
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
 from deniable.inference.trust import SLACK, Bools, known_zeros
+from deniable.survey.blocks import TIMES
+from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
+from deniable.tables.table import About, Table
 
 Groups = tuple[Respondents, ...]
 Weights = Sequence[Array]  # that are a product over features: one vector each, or rows of which all are combined
@@ -43,7 +45,7 @@ FEW_ENTRIES = 64  # Up to so many entries of a table, their whole covariance mat
 MOST_NUMBERS = 1 << 20  # Weights of all entries are made for so many numbers at a time.
 
 
-def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
     Parameters
@@ -57,7 +59,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each combination of answers: the features given, `what`, proportion, stderr, low and high. `low` and
         `high` are nan where there are not enough reports.
 
@@ -78,7 +80,8 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
         _shares_within(est, groups, [first[start : start + step], *rest], level) for start in range(0, len(first), step)
     ]
     numbers = np.concatenate(parts, axis=1)
-    return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)))
+    about = About(f"{what} given {TIMES.join(others)}", CONDITIONAL_SHARES, est.subject, level, est.asked)
+    return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)), about)
 
 
 def _shares_within(est: AnyEstimate, groups: Groups, both: Weights, level: float) -> Array:

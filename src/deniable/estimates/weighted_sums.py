@@ -5,11 +5,11 @@ Each function takes the estimate first, through the interface `AnyEstimate`.
 
 from collections.abc import Mapping, Sequence
 from math import isnan, nan, prod
-from typing import Protocol, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import (
@@ -31,9 +31,16 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK, known_zeros
+from deniable.survey.blocks import TIMES
 from deniable.survey.describe import answer_in_words
+from deniable.tables.table import SHARES, SHOWN, About, Table
+from deniable.text import html
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.tables import aligned
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 OneOrMore = str | bool | Sequence[str | bool]  # an answer, or any of several
 Answers = Mapping[str, OneOrMore]  # a cell: an answer to each of some features
@@ -144,7 +151,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     return Answer(count, est.n, found, enough, None, bounded, sampling, subject, null)
 
 
-def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> "pa.Table":
+def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> Table:
     """All proportions of the table with their confidence intervals, as tidy rows.
 
     Parameters
@@ -156,7 +163,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each combination of answers: the features, proportion, stderr, low and high. `low` and `high` are nan
         where there are not enough reports.
 
@@ -166,6 +173,7 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
     ['smoker', 'age', 'proportion', 'stderr', 'low', 'high']
     """
     level = checked_level(level)
+    about = about_cells(est, level, "simultaneous" if simultaneous else "")
     rows, n = all_answers(est.features), est.n
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
@@ -186,7 +194,56 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
         "low": np.where(enough, low, np.nan),
         "high": np.where(enough, high, np.nan),
     }
-    return tidy(est.features, {name: column / n for name, column in numbers.items()})
+    return tidy(est.features, {name: column / n for name, column in numbers.items()}, about)
+
+
+def plot(
+    est: AnyEstimate,
+    kind: str | None = None,
+    *,
+    level: float = 0.95,
+    ax: "Axes | None" = None,
+    path: str | Path | None = None,
+) -> "Figure":
+    """Draw the table of proportions with their confidence intervals.
+
+    Parameters
+    ----------
+    kind
+        "intervals", or "map" for a table of two features or more in colours; what suits the table without it.
+    level
+        The confidence level of the intervals.
+    ax
+        The matplotlib axes to draw on; without it, a new figure.
+    path
+        Where to save the picture, if anywhere.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The picture, in the colours of matplotlib's current style, light or dark. It needs `deniable[report]`.
+
+    Examples
+    --------
+    >>> figure = est.plot(path="smoker.png")
+    """
+    return table(est, level=level).plot(kind, ax=ax, path=path)
+
+
+def in_notebook(est: AnyEstimate) -> str:
+    """An estimate in a notebook: what it is, and its table if that is short enough to be looked at."""
+    said = html.printed(repr(est))
+    if prod(len(feature.answers) for feature in est.features) > SHOWN:
+        return said
+    try:
+        return said + table(est)._repr_html_()
+    except EstimateError:  # a feature is called as one of the table's own columns
+        return said
+
+
+def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:
+    """What a table of all cells is about."""
+    return About(TIMES.join(names_of(est.features)), SHARES, est.subject, level, est.asked, intervals)
 
 
 def _of_everybody(est: AnyEstimate, weights: Array, of_cells: Array) -> Array:

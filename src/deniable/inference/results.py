@@ -12,6 +12,7 @@ from deniable.inference.ratios import RatioDistribution
 from deniable.inference.single_result import LEAST_P, SingleResult
 from deniable.text.completion import hiding
 from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.html import printed
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +75,8 @@ class Answer(SingleResult):
     def remarks(self) -> tuple[str, ...]:
         """What is printed after the interval: nothing."""
         return ()
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<Answer {self}, {self.n:,} reports>"
@@ -169,6 +172,8 @@ class JointAnswer(SingleResult):
         """What is printed after the interval: which answers were merged, if any were."""
         return (f"merged {merged_in_words(self.merged)}",) if self.merged else ()
 
+    _repr_html_ = printed
+
     def __repr__(self) -> str:
         return f"<{self.name} {self}, {self.n:,} reports>"
 
@@ -179,6 +184,8 @@ class Association:
 
     cramers_v: JointAnswer
     mutual_information: JointAnswer
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<Cramer's V {self.cramers_v}; mutual information {self.mutual_information}>"
@@ -213,6 +220,8 @@ class ChiSquareTest:
         if not self.enough:
             return f"{NOT_ENOUGH} for this question"
         return f"p = {self.p_value:.2g} (chi-square {self.statistic:.1f} with {freedom})"
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self}>"

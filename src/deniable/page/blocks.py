@@ -5,11 +5,10 @@ No number stands without its interval: where there are not enough reports, words
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, log10
-from statistics import median
 
 from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
+from deniable.charts import interval_chart
 from deniable.charts.interval_chart import Row
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 from deniable.text.width import isolated
@@ -77,9 +76,7 @@ def in_words(share: Share, digits: int) -> str:
 
 def digits_for(shares: Iterable[Share]) -> int:
     """How many digits percentages are shown with after the point: one third of a usual half-width, or finer."""
-    halves = [50 * (share.high - share.low) for share in shares if share.enough]
-    half = median(halves) if halves else 1.0
-    return 1 if half <= 0 else min(max(ceil(-log10(half / 3)), 0), 6)
+    return interval_chart.digits_for([50 * (share.high - share.low) for share in shares if share.enough])
 
 
 def asked_in_words(asked: Iterable[Asked | None]) -> str:
@@ -120,6 +117,5 @@ def _percent(share: float, digits: int) -> str:
 
 
 def _bare(share: float, digits: int) -> str:
-    """A percentage without its sign, with a true minus, and zero without one."""
-    text = f"{100 * share:.{digits}f}"
-    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+    """A percentage without its sign."""
+    return interval_chart.bare(100 * share, digits)

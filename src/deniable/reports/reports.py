@@ -18,6 +18,7 @@ from deniable.reports.report_bits import arms_of, from_raw, raw_of, to_bytes
 from deniable.reports.report_columns import Place
 from deniable.reports.wide_table import ArmBatch, split, wide_table
 from deniable.survey.plan import Plan
+from deniable.text.html import printed
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -142,6 +143,8 @@ class Reports:
         return bool(self._own.equals(other._own))
 
     __hash__ = None  # type: ignore[assignment]
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         size = report_bytes(self.plan)

@@ -24,6 +24,7 @@ from deniable.survey.describe import FILLED
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import BELIEF, Promise, of_report
 from deniable.survey.protocols.grid import positive
+from deniable.text.html import printed
 from deniable.text.tables import aligned
 
 # HEAD names the columns of the table that is printed.
@@ -102,6 +103,8 @@ class Budget:
     def kept_epsilon(self) -> float:
         """Epsilon of all reports together if answers are kept, rounded up in its last digit."""
         return _rounded_up(sum((one.exact for one in self.spent), Fraction(0)))
+
+    _repr_html_ = printed
 
     def __str__(self) -> str:
         table = aligned(HEAD, list(map(_row, self.spent)), numbers=range(1, len(HEAD)), rule=True, colour=False)

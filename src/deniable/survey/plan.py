@@ -41,6 +41,7 @@ from deniable.survey.protocols.base import Protocol
 from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema
 from deniable.text.completion import hiding
+from deniable.text.html import printed
 
 # SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
 SAME_ASKED = Fraction(1, 10**9)
@@ -267,6 +268,8 @@ class Plan:
         from deniable.survey.describe import describe
 
         return describe(self)
+
+    _repr_html_ = printed
 
     def __repr__(self) -> str:
         arms = f" in {len(self.parts):,} arms" if self.parts else ""

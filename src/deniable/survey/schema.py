@@ -16,6 +16,8 @@ from deniable.survey.questions.features import Choice as Choice
 from deniable.survey.questions.features import Feature as Feature
 from deniable.survey.questions.features import Flag as Flag
 from deniable.survey.questions.features import Flags as Flags
+from deniable.text import html
+from deniable.text.fixed_phrases import answer_as_text
 
 
 @dataclass(frozen=True, init=False)
@@ -79,6 +81,11 @@ class Schema:
 
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
+
+    def _repr_html_(self) -> str:
+        head = ("question", "answers")
+        rows = [[feature.name, ", ".join(map(answer_as_text, feature.answers))] for feature in self.features]
+        return html.table(head, rows, numbers=(), title="Schema", caption="")
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -49,7 +49,7 @@ def aligned(
 def _widths(head: Sequence[str], rows: Sequence[Row]) -> list[int]:
     """The width of each column; a cell that spans several columns widens the last of them if need be."""
     widths = [width(cell) for cell in head]
-    cells = [cell for row in rows for cell in _cells(row)]
+    cells = [cell for row in rows for cell in spans(row)]
     for k, cell, more in cells:
         if not more:
             widths[k] = max(widths[k], width(cell))
@@ -59,7 +59,7 @@ def _widths(head: Sequence[str], rows: Sequence[Row]) -> list[int]:
     return widths
 
 
-def _cells(row: Row) -> Iterator[tuple[int, str, int]]:
+def spans(row: Row) -> Iterator[tuple[int, str, int]]:
     """The cells of a row: the column of each, its text, and how many columns more it spans."""
     starts = [k for k, cell in enumerate(row) if cell is not None]
     for k, end in zip(starts, [*starts[1:], len(row)], strict=True):
@@ -74,7 +74,7 @@ def _span(widths: Sequence[int], k: int, more: int) -> int:
 def _line(row: Row, widths: Sequence[int], numbers: Collection[int], *, colour: bool = False) -> str:
     """One line of the table."""
     cells = []
-    for k, cell, more in _cells(row):
+    for k, cell, more in spans(row):
         placed = (right if k in numbers else left)(cell, _span(widths, k, more))
         cells.append(paint(placed, DIM, colour=colour) if more else placed)
     return GAP.join(cells).rstrip()

@@ -1,6 +1,9 @@
 """Display width of text, line breaking, and isolation of right-to-left text."""
 
 import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
 
 # UNSEEN are the Unicode categories of characters without width: combining marks and invisible controls.
 UNSEEN = ("Mn", "Me", "Cf")
@@ -36,6 +39,37 @@ def shortened(text: str, most: int) -> str:
         return text
     kept = next(k for k in range(len(text), -1, -1) if width(text[:k]) < most or k == 0)
     return text[:kept].rstrip() + "…"
+
+
+def told_apart(texts: Sequence[str], most: int) -> list[str]:
+    """Texts cut to a display width of `most`, so that different ones stay different.
+
+    Of texts that begin alike, the middle is left out rather than the end; numbers tell apart what nothing else does.
+    """
+    cut, short = [shortened(text, most) for text in texts], []
+    for text, own in zip(texts, cut, strict=True):
+        alike = {other for other, its in zip(texts, cut, strict=True) if its == own} - {text}
+        same = max((_alike_at_first(text, other) for other in alike), default=0)
+        short.append(_from_where_it_differs(text, same, most) if alike else own)
+    said = dict(zip(texts, short, strict=True))
+    taken = Counter(said.values())
+    numbered = {
+        text: f"{shortened(cut, most - 4)} ({k})" if taken[cut] > 1 else cut
+        for k, (text, cut) in enumerate(said.items(), 1)
+    }
+    return [numbered[text] for text in texts]
+
+
+def _alike_at_first(text: str, other: str) -> int:
+    """How many letters two texts have in common before they differ."""
+    return sum(1 for _ in takewhile(lambda two: two[0] == two[1], zip(text, other, strict=False)))
+
+
+def _from_where_it_differs(text: str, same: int, most: int) -> str:
+    """The first letters of a text, an ellipsis, and the text from shortly before its letter number `same`."""
+    head, room = text[: most // 3].rstrip(), most - most // 3 - 1
+    start = text.rfind(" ", max(same - room // 2, 0), same) + 1 or max(same - room // 4, 0)
+    return f"{head}…{shortened(text[start:], room)}"
 
 
 def wrapped(text: str, most: int) -> list[str]:

@@ -13,7 +13,6 @@ from math import nan
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
@@ -25,6 +24,7 @@ from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import Answer, ChiSquareTest, JointAnswer
+from deniable.tables.table import WAVES, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 # The mean that variances are evaluated at is found in so many rounds.
@@ -99,7 +99,7 @@ class Trend:
         level = checked_level(level)
         return recovered(self._values, self._coefficients, np.eye(len(self.waves)), self._ends(level))
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The result of each wave with its confidence interval, as tidy rows.
 
         Examples
@@ -109,16 +109,16 @@ class Trend:
         ['wave', 'time', 'value', 'stderr', 'low', 'high']
         """
         low, high = self._ends(checked_level(level))
-        return pa.table(
-            {
-                "wave": list(self.waves),
-                "time": self.times,
-                "value": self._values,
-                "stderr": [one.stderr for one in self.results],
-                "low": low,
-                "high": high,
-            }
-        )
+        columns: dict[str, Column] = {
+            "wave": list(self.waves),
+            "time": self.times,
+            "value": self._values,
+            "stderr": [one.stderr for one in self.results],
+            "low": low,
+            "high": high,
+        }
+        about = About("by wave", WAVES, self.subject, level, sum(one.n for one in self.results))
+        return Table(columns, ("wave", "time"), about)
 
     def __repr__(self) -> str:
         told = f"Trend over {len(self.waves)} waves about the {self.subject}"

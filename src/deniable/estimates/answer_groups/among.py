@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import (
@@ -22,6 +21,7 @@ from deniable.estimates.answers_as_weights import (
     cell_weights,
     feature_named,
     names_of,
+    of_one_type,
     places_of,
     two_indicators,
     two_shares,
@@ -33,7 +33,10 @@ from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
 from deniable.inference.results import JointAnswer
+from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
+from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
+from deniable.tables.table import About, Column, Table
 
 Product = dict[str, Array]  # weights of the features that a share looks at
 
@@ -88,7 +91,7 @@ class Among:
         names = names_of(self.est.features)
         return self.of(CONDITIONAL, [{name: vectors[names.index(name)] for name in wanted}, {}])
 
-    def table(self, *, level: float = 0.95) -> "pa.Table":
+    def table(self, *, level: float = 0.95) -> Table:
         """The shares of all combinations of answers among these respondents, with Fieller intervals, as tidy rows.
 
         Examples
@@ -96,14 +99,14 @@ class Among:
         >>> est.among("age", ["45-64", "65+"]).project("age").table().column("age").to_pylist()
         ['45-64', '65+']
         """
-        return self._tidy(self.features, [], "proportion", level)
+        return self._tidy(self.features, [], level)
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> "pa.Table":
+    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
         """Conditional shares of a feature's answers given other features', among these respondents."""
         others = [given] if isinstance(given, str) else list(given)
         places_of(self.est.features, [*others, what], "conditional takes different features of this estimate,")
         features = tuple(feature_named(self.est.features, name) for name in (*others, what))
-        return self._tidy(features, others, "proportion", level)
+        return self._tidy(features, others, level)
 
     def difference(self, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
         """The difference of two conditional shares among these respondents; see `Estimate.difference`."""
@@ -131,7 +134,7 @@ class Among:
 
         return mean_of(self, name, scores, **options)
 
-    def contrasts(self, what: Indicator, **options: Any) -> "pa.Table":
+    def contrasts(self, what: Indicator, **options: Any) -> Table:
         """Contrasts of a share, or of a mean, over groups among these respondents; see `Estimate.contrasts`."""
         from deniable.estimates.answer_groups.contrasts import contrasts
 
@@ -163,7 +166,7 @@ class Among:
             if place not in self.answers(feature):
                 raise EstimateError(f"{feature.answers[place]!r} of {feature.name!r} is left out here")
 
-    def _tidy(self, features: Features, given: Sequence[str], what: str, level: float) -> "pa.Table":
+    def _tidy(self, features: Features, given: Sequence[str], level: float) -> Table:
         """A row for each combination of answers that are not left out: shares given the answers to some features."""
         level, rows = checked_level(level), {feature.name: all_answers((feature,))[0] for feature in features}
         found = []
@@ -171,15 +174,21 @@ class Among:
             both = {name: rows[name][place] for name, place in zip(rows, places, strict=True)}
             found.append(self.of(CONDITIONAL, [both, {name: both[name] for name in given}]))
         labels = product(*([feature.answers[place] for place in self.answers(feature)] for feature in features))
-        return tidy_results(names_of(features), list(labels), what, found, level)
+        title = TIMES.join(name for name in names_of(features) if name not in given)
+        title += f" given {TIMES.join(given)}" * bool(given) + f", {self._who()}"
+        about = About(title, CONDITIONAL_SHARES, self.est.subject, level, self.est.asked)
+        return tidy_results(names_of(features), list(labels), found, about)
 
-    def __repr__(self) -> str:
+    def _who(self) -> str:
         told = []
         for name in self.kept:
             feature = feature_named(self.est.features, name)
             *first, last = (str(feature.answers[place]) for place in self.answers(feature))
             told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
-        return f"<among those with {'; '.join(told)}, of {self.est!r}>"
+        return f"among those with {'; '.join(told)}"
+
+    def __repr__(self) -> str:
+        return f"<{self._who()}, of {self.est!r}>"
 
 
 def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
@@ -207,15 +216,17 @@ def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
 
 
 def tidy_results(
-    names: Sequence[str], labels: Sequence[Sequence[Any]], what: str, found: Iterable[JointAnswer], level: float
-) -> "pa.Table":
-    """An Arrow table of results: a row for each, with its labels, value, standard error and interval."""
+    names: Sequence[str], labels: Sequence[Sequence[Any]], found: Iterable[JointAnswer], about: About
+) -> Table:
+    """A table of results: a row for each, with its labels, value, standard error and interval."""
+    what, level = about.kind.value, about.level
     numbers = np.array([(one.value, one.stderr, *one.confidence_interval(level)) for one in found])
     columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
     if taken := set(names) & set(columns):
         raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
-    by_name = {name: pa.array(values) for name, values in zip(names, zip(*labels, strict=True), strict=True)}
-    return pa.table(by_name | columns)
+    labelled = zip(names, zip(*labels, strict=True), strict=True)
+    by_name: dict[str, Column] = {name: of_one_type(values) for name, values in labelled}
+    return Table(by_name | columns, tuple(names), about)
 
 
 def _listed(answers: Any) -> list[Any]:

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-import pyarrow as pa
-
 from deniable.errors import EstimateError
 from deniable.estimates import ratios_of_shares
 from deniable.estimates.answer_groups.among import Among
@@ -12,17 +10,18 @@ from deniable.estimates.answers_as_weights import feature_named, indicator, name
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
+from deniable.tables.table import Table
 
 Given = str | Sequence[Any] | Mapping[str, Any]
 
 
 @overload
-def conditional(est: AnyEstimate, what: str, *, given: Given, level: float = 0.95) -> "pa.Table": ...
+def conditional(est: AnyEstimate, what: str, *, given: Given, level: float = 0.95) -> Table: ...
 @overload
 def conditional(est: AnyEstimate, what: tuple[str, Any], *, given: Given) -> JointAnswer: ...
 def conditional(
     est: AnyEstimate, what: str | tuple[str, Any], *, given: Given, level: float = 0.95
-) -> "pa.Table | JointAnswer":
+) -> Table | JointAnswer:
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
     Parameters
@@ -38,7 +37,7 @@ def conditional(
 
     Returns
     -------
-    pyarrow.Table or JointAnswer
+    Table or JointAnswer
         A row for each combination of answers: the features given, `what`, proportion, stderr, low and high. `low` and
         `high` are nan where there are not enough reports. Where one share is asked for, that share.
 

@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answer_groups.among import Among
@@ -29,6 +28,7 @@ from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
 from deniable.inference.tensors import contract
 from deniable.survey.schema import Feature
+from deniable.tables.table import CONTRASTS, About, Column, Table
 
 Contrasts = Mapping[str, Mapping[str | bool, float]]
 
@@ -72,7 +72,7 @@ def contrasts(
     weights: Contrasts | None = None,
     scores: Scores | None = None,
     level: float = 0.95,
-) -> "pa.Table":
+) -> Table:
     """Contrasts of a conditional share, or of a mean, over the groups that gave each answer; several at once (Holm).
 
     Parameters
@@ -91,7 +91,7 @@ def contrasts(
 
     Returns
     -------
-    pyarrow.Table
+    Table
         A row for each contrast: contrast, estimate, stderr, low, high, p_value, and p_holm, the p-value adjusted for
         all contrasts of the table. The last four are nan where there are not enough reports.
 
@@ -108,8 +108,10 @@ def contrasts(
     asked = _contrasts(here, feature, weights)
     found = group_results(here, what, feature, scores)
     numbers = np.array([found.contrast(coefficients, level) for coefficients in asked.values()])
-    columns = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
-    return pa.table({"contrast": list(asked), **columns, "p_holm": holm(columns["p_value"])})
+    numbered = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
+    columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
+    about = About(f"contrasts by {by}", CONTRASTS, here.est.subject, level, here.est.asked)
+    return Table(columns, ("contrast",), about)
 
 
 def group_results(here: Among, what: Any, by: Feature, scores: Scores | None) -> GroupResults:

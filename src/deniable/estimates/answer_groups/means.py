@@ -10,7 +10,6 @@ from itertools import pairwise, product
 from typing import Any, overload
 
 import numpy as np
-import pyarrow as pa
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answer_groups.among import Among, tidy_results
@@ -21,7 +20,9 @@ from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import JointAnswer
+from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Choice, Feature
+from deniable.tables.table import MEANS, About, Table
 
 Scores = Mapping[str | bool, float]
 
@@ -44,7 +45,7 @@ def mean_of(
     by: str | Sequence[str],
     between: None = None,
     level: float = 0.95,
-) -> "pa.Table": ...
+) -> Table: ...
 def mean_of(
     est: AnyEstimate | Among,
     name: str,
@@ -53,7 +54,7 @@ def mean_of(
     by: str | Sequence[str] | None = None,
     between: Sequence[Any] | None = None,
     level: float = 0.95,
-) -> "JointAnswer | pa.Table":
+) -> JointAnswer | Table:
     """The mean of scores of a feature's answers, with its confidence interval; by group; or between two groups.
 
     Parameters
@@ -72,7 +73,7 @@ def mean_of(
 
     Returns
     -------
-    JointAnswer or pyarrow.Table
+    JointAnswer or Table
         The mean, or the difference of two means (Newcombe); with `by` a table of them: the features, mean, stderr, low
         and high.
 
@@ -104,7 +105,8 @@ def mean_of(
         }
         found.append(_scaled(here.of(CONDITIONAL, [{name: vector, **group}, group]), "mean", start, unit))
     labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
-    return tidy_results(others, list(labels), "mean", found, level)
+    about = About(f"mean of {name} by {TIMES.join(others)}", MEANS, here.est.subject, level, here.est.asked)
+    return tidy_results(others, list(labels), found, about)
 
 
 def _difference(
