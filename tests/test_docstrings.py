@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.models.coefficients import Regression
 from deniable.analyses.models.trend import Trend
-from deniable.analyses.regression import Regression
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.posterior import Posterior
 from deniable.inference.results import Answer, JointAnswer

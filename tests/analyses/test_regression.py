@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.analyses.regression import Regression, Shape
+from deniable.analyses.models.coefficients import Regression, Shape
 from deniable.inference.about_whom import Subject
 from tests.support.surveys import ODD, repeated, survey
 

@@ -216,7 +216,7 @@ def test_html_is_escaped_and_has_no_colours_of_its_own() -> None:
     for thing in (schema, plan, est, est.table(), dn.associations(counts)):
         assert EVIL[:20] in Tags(thing._repr_html_()).text  # a plan shortens names
     assert "<table" in est._repr_html_()
-    assert "about the respondents" in Tags(est._repr_html_()).text
+    assert "about the population" in Tags(est._repr_html_()).text
 
 
 def test_an_estimate_that_has_no_table_still_renders() -> None:

@@ -15,7 +15,8 @@ import numpy as np
 from deniable.analyses.expected.answer_chances import Surveys, answer_chance, has_answer
 from deniable.analyses.expected.association_with_noise import strengths, with_typical_noise
 from deniable.analyses.expected.guesses import cells_of, guessed
-from deniable.analyses.regression import Regression, checked_names, regression
+from deniable.analyses.models.coefficients import Regression
+from deniable.analyses.regression import checked_names, regression
 from deniable.analyses.second_moments import Moments
 from deniable.client import SCALE
 from deniable.counts.checks import check_asked

@@ -18,12 +18,12 @@ that looks at the estimate need say whether there are enough reports: it would s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from deniable.analyses.models.coefficients import Regression, Shape
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
@@ -33,204 +33,16 @@ from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.about_whom import Subject, checked_subject
-from deniable.inference.intervals import FEWEST_DEGREES, checked_level
+from deniable.inference.intervals import FEWEST_DEGREES
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.survey.schema import SEPARATOR
-from deniable.tables.table import COEFFICIENTS, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.html import printed
-from deniable.text.tables import aligned
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
 PSEUDO = 2.0
 # Where no table holds all features, skewness is not known: so many respondents must have each answer and each outcome.
 RAREST = 50
-
-
-class Intervals(NamedTuple):
-    """The ends of the confidence intervals of several coefficients."""
-
-    low: Array
-    high: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """Coefficients of a regression: in shares if it is linear, log odds if it is logistic (`kind`).
-
-    `terms` names them, the first answers being left out.
-
-    `covariance` is the sandwich's. `shape` says how far intervals are from normal ones with its standard errors. Where
-    there are not enough reports `why` says so, and intervals and p-values are nan.
-    """
-
-    outcome: str
-    terms: tuple[str, ...]
-    coefficients: Array
-    covariance: Array
-    n: int
-    subject: Subject
-    shape: "Shape"
-    why: str = ""
-    kind: str = "linear"
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are enough reports for this regression."""
-        return not self.why
-
-    @property
-    def stderr(self) -> Array:
-        """Standard errors of the coefficients; nan where there are not enough reports."""
-        variances = np.diagonal(self.covariance)
-        return np.sqrt(np.where(variances >= 0, variances, np.nan))
-
-    @property
-    def variance(self) -> Array:
-        """Variances of the coefficients, the squares of `stderr`."""
-        return np.asarray(np.diagonal(self.covariance))
-
-    @property
-    def pvalue(self) -> Array:
-        """The two-sided p-value of each coefficient's being zero, from the same distribution as its interval."""
-        return self.shape.p_values(self.coefficients, self._spread)
-
-    @property
-    def _spread(self) -> Array:
-        """Standard errors as intervals have them; nan where there are not enough reports."""
-        return np.asarray(self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan))
-
-    def confidence_interval(self, level: float = 0.95, *, confidence_level: float | None = None) -> Intervals:
-        """The confidence intervals of all coefficients.
-
-        Parameters
-        ----------
-        level
-            The confidence level, between 0 and 1.
-        confidence_level
-            The same, by the name that scipy has for it.
-
-        Returns
-        -------
-        Intervals
-            The ends, `low` and `high`, an array each; nan if there are not enough reports.
-
-        Examples
-        --------
-        >>> low, high = dn.regress(counts, "smoker", ["age"]).confidence_interval()
-        >>> len(low)
-        4
-        """
-        from scipy.special import stdtrit
-
-        level = checked_level(level if confidence_level is None else confidence_level)
-        t = stdtrit(self.shape.degrees, 0.5 + level / 2)
-        b, spread = self.coefficients, self._spread
-        return Intervals(b - spread * self.shape.quantile(t), b - spread * self.shape.quantile(-t))
-
-    def table(self, *, level: float = 0.95) -> Table:
-        """The coefficients with their confidence intervals and tests, as tidy rows.
-
-        Parameters
-        ----------
-        level
-            The confidence level of the intervals.
-
-        Returns
-        -------
-        Table
-            A row for each term: term, coefficient, stderr, low, high, and the p-value of its being zero, from the same
-            confidence distribution as the interval. The last three are nan where there are not enough reports.
-
-        Examples
-        --------
-        >>> dn.regress(counts, "smoker", on=["age"]).table().column_names
-        ['term', 'coefficient', 'stderr', 'low', 'high', 'p_value']
-        """
-        low, high = self.confidence_interval(level)
-        columns: dict[str, Column] = {
-            "term": self.terms,
-            "coefficient": self.coefficients,
-            "stderr": self.stderr,
-            "low": low,
-            "high": high,
-            "p_value": self.pvalue,
-        }
-        about = About(f"{self.outcome}, by {self.kind} regression", COEFFICIENTS, self.subject, level, self.n)
-        return Table(columns, ("term",), about)
-
-    def summary(self, level: float = 0.95) -> str:
-        """The coefficients with their intervals and p-values, as lines of text.
-
-        Parameters
-        ----------
-        level
-            The confidence level of the intervals.
-
-        Examples
-        --------
-        >>> print(dn.regress(counts, "smoker", ["age"]).summary().splitlines()[0])
-        Linear regression of smoker, about the population; 95% intervals; 20,000 reports.
-        """
-        told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
-        head = f"{told}; {100 * checked_level(level):g}% intervals; {self.n:,} reports."
-        if not self.enough:
-            return f"{head}\n{self.why}."
-        names = ("term", "coefficient", "SE", "low", "high", "p-value")
-        rows = [
-            [row["term"], *(f"{row[name]:.4f}" for name in ("coefficient", "stderr", "low", "high")),
-             f"{row['p_value']:.2g}"]
-            for row in self.table(level=level).to_pylist()
-        ]  # fmt: skip
-        return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False)])
-
-    def _repr_html_(self) -> str:
-        return printed(repr(self)) if not self.enough else self.table()._repr_html_()
-
-    def __repr__(self) -> str:
-        told = "Regression" if self.kind == "linear" else "Logistic regression"
-        told = f"{told} of {self.outcome} about the {self.subject}"
-        if not self.enough:
-            return f"<{told}: {self.why}>"
-        terms = ", ".join(
-            f"{term} {b:.4f} +- {s:.4f}" for term, b, s in zip(self.terms, self.coefficients, self.stderr, strict=True)
-        )
-        return f"<{told}: {terms}>"
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """How the studentised errors of coefficients are distributed.
-
-    They have this skewness, standardised covariance with their estimated variance, and degrees of freedom of that; with
-    the PSEUDO respondents standard errors are so many times wider.
-    """
-
-    skewness: Array
-    with_variance: Array
-    degrees: Array
-    widening: Array
-
-    def quantile(self, t: Array) -> Array:
-        """The quantile of the studentised error where that of Student's distribution is t; it rises with t."""
-        least = np.maximum(np.abs(t), 1.0)
-        bend = np.clip(self.skewness - 3 * self.with_variance, -1.5 / least, 1.5 / least)  # more would let it turn back
-        return np.asarray(t - self.with_variance / 2 + bend * (t**2 - 1) / 6)
-
-    def p_values(self, values: Array, stderr: Array) -> Array:
-        """The two-sided p-value of each value's being zero: one less the level at which its interval ends there."""
-        from scipy.special import stdtr
-
-        with np.errstate(divide="ignore", invalid="ignore"):  # public answers do not vary about the respondents
-            far = values / stderr
-        side = np.where(far < self.quantile(np.zeros(len(far))), -1.0, 1.0)
-        low, high = np.zeros(len(far)), 2 * np.minimum(np.abs(np.nan_to_num(far)), 1e9) + 10.0
-        for _ in range(100):  # bisection: the end of the interval that is nearer to zero moves with t
-            middle = (low + high) / 2
-            beyond = side * self.quantile(side * middle) > side * far
-            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-        return np.where(np.isnan(far), np.nan, 2 * stdtr(self.degrees, -low))
 
 
 def regress(

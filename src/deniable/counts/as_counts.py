@@ -13,6 +13,8 @@ def as_counts(source: Any, names: Sequence[str] | None = None) -> Any:
     Reports are counted for the named features, or else as `count` does without names. Of anything else it is the
     source as it is, which whoever asks for counts refuses in its own words.
     """
+    if isinstance(source, Counts):
+        return source
     if isinstance(source, str | Path) and str(source).lower().endswith(".npz"):
         return Counts.load(source)
     from deniable.counts.count import count  # which needs more than counts that are there already

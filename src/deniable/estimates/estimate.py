@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from deniable.errors import EstimateError
+from deniable.estimates import looked_at, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
-from deniable.estimates import ratios_of_shares, weighted_sums
 from deniable.estimates.answer_groups import among, conditional_shares, contrasts, means, merge, strata
 from deniable.estimates.answers_as_weights import Features, names_of, places_of, shown_entries
 from deniable.estimates.designs.arms_group import ArmsGroup
@@ -125,9 +125,9 @@ class Estimate:
     cell = weighted_sums.cell
     linear = weighted_sums.linear
     table = weighted_sums.table
-    summary = weighted_sums.summary
-    plot = weighted_sums.plot
-    _repr_html_ = weighted_sums.in_notebook
+    summary = looked_at.summary
+    plot = looked_at.plot
+    _repr_html_ = looked_at.in_notebook
     # Ratios of shares, with their intervals.
     conditional = conditional_shares.conditional
     difference = ratios_of_shares.difference

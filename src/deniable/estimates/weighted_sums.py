@@ -4,9 +4,8 @@ Each function takes the estimate first, through the interface `AnyEstimate`.
 """
 
 from collections.abc import Mapping, Sequence
-from math import isnan, nan, prod
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, overload
+from math import nan, prod
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +31,10 @@ from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
 from deniable.inference.trust import SLACK, known_zeros
 from deniable.survey.blocks import TIMES
-from deniable.survey.describe import answer_in_words
-from deniable.tables.table import SHARES, SHOWN, About, Table
-from deniable.text import html
-from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.tables import aligned
+from deniable.tables.table import SHARES, About, Table
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    pass
 
 OneOrMore = str | bool | Sequence[str | bool]  # an answer, or any of several
 Answers = Mapping[str, OneOrMore]  # a cell: an answer to each of some features
@@ -197,50 +191,6 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
     return tidy(est.features, {name: column / n for name, column in numbers.items()}, about)
 
 
-def plot(
-    est: AnyEstimate,
-    kind: str | None = None,
-    *,
-    level: float = 0.95,
-    ax: "Axes | None" = None,
-    path: str | Path | None = None,
-) -> "Figure":
-    """Draw the table of proportions with their confidence intervals.
-
-    Parameters
-    ----------
-    kind
-        "intervals", or "map" for a table of two features or more in colours; what suits the table without it.
-    level
-        The confidence level of the intervals.
-    ax
-        The matplotlib axes to draw on; without it, a new figure.
-    path
-        Where to save the picture, if anywhere.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        The picture, in the colours of matplotlib's current style, light or dark. It needs `deniable[report]`.
-
-    Examples
-    --------
-    >>> figure = est.plot(path="smoker.png")
-    """
-    return table(est, level=level).plot(kind, ax=ax, path=path)
-
-
-def in_notebook(est: AnyEstimate) -> str:
-    """An estimate in a notebook: what it is, and its table if that is short enough to be looked at."""
-    said = html.printed(repr(est))
-    if prod(len(feature.answers) for feature in est.features) > SHOWN:
-        return said
-    try:
-        return said + table(est)._repr_html_()
-    except EstimateError:  # a feature is called as one of the table's own columns
-        return said
-
-
 def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:
     """What a table of all cells is about."""
     return About(TIMES.join(names_of(est.features)), SHARES, est.subject, level, est.asked, intervals)
@@ -251,55 +201,6 @@ def _of_everybody(est: AnyEstimate, weights: Array, of_cells: Array) -> Array:
     if np.ptp(of_cells) > SLACK * np.abs(of_cells).max() or not all(group.adds_up for group in est.groups):
         return weights
     return np.asarray(of_cells.flat[0] * np.eye(1, weights.size).reshape(weights.shape))
-
-
-class _Named(AnyEstimate, Protocol):
-    """What a summary needs to know of an estimate."""
-
-    @property
-    def method(self) -> str:
-        """How it was made."""
-
-    @property
-    def asked(self) -> int:
-        """How many respondents were asked these features."""
-
-
-def summary(est: _Named, level: float = 0.95) -> str:
-    """The shares of each feature's answers with their intervals, as lines of text.
-
-    Parameters
-    ----------
-    level
-        The confidence level of the intervals.
-
-    Returns
-    -------
-    str
-        Whom it is about, the level and the number of reports in the first line, then a table for each feature.
-
-    Examples
-    --------
-    >>> print(est.project("smoker").summary())
-    Estimate (consistent) of smoker, about the population; 95% intervals; 20,000 reports.
-    <BLANKLINE>
-    smoker   share      SE     low    high
-    ------  ------  ------  ------  ------
-    no      0.6966  0.0044  0.6879  0.7052
-    yes     0.3034  0.0044  0.2948  0.3121
-    """
-    what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
-    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}"
-    lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
-    for feature in est.features:
-        rows = []
-        for row in table(est.project(feature.name), level=level).to_pylist():
-            share, error, low, high = (row[name] for name in ("proportion", "stderr", "low", "high"))
-            ends = [NOT_ENOUGH, None] if isnan(low) else [f"{low:.4f}", f"{high:.4f}"]
-            rows.append([answer_in_words(feature, row[feature.name]), f"{share:.4f}", f"{error:.4f}", *ends])
-        head = (feature.name, "share", "SE", "low", "high")
-        lines += ["", *aligned(head, rows, numbers=range(1, 5), rule=True, colour=False)]
-    return "\n".join(lines)
 
 
 def _product_sum(

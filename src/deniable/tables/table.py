@@ -197,6 +197,13 @@ class Table:
         """Whether another table has the same columns with the same content."""
         return bool(self.to_arrow().equals(other.to_arrow() if isinstance(other, Table) else other))
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Table):
+            return self.about == other.about and self.equals(other)
+        return self.equals(other) if type(other).__name__ == "Table" and hasattr(other, "schema") else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
     def titled(self, more: str) -> "Table":
         """The table with something more said in its title."""
         return replace(self, about=replace(self.about, title=f"{self.about.title}, {more}"))

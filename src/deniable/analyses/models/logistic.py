@@ -17,7 +17,8 @@ from itertools import product
 
 import numpy as np
 
-from deniable.analyses.regression import Regression, Shape, checked_names, shape_of
+from deniable.analyses.models.coefficients import Regression, Shape
+from deniable.analyses.regression import checked_names, shape_of
 from deniable.analyses.second_moments import Found, local_estimate
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
