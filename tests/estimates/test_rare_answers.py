@@ -107,3 +107,22 @@ def test_mutual_information_has_more_rare_answers_merged_so_that_no_cell_is_near
     assert found.cramers_v.merged == ()
     assert found.mutual_information.enough
     assert [(each.feature, each.answers) for each in found.mutual_information.merged] == [("b", ("v", "w"))]
+
+
+def test_many_pairs_with_merged_answers_are_told_as_each_of_them_is_alone() -> None:
+    """Unary encoding's weights of centring follow the answers' shares, so they must follow the answers, too."""
+    plan = dn.Plan(
+        dn.Schema([dn.Choice(name, ["rare", "some", "most", "rarer"]) for name in "abc"]),
+        dict.fromkeys("abc", dn.UnaryEncoding.optimized(3.0)),
+    )
+    margin = np.array([0.03, 0.27, 0.68, 0.02])
+    table = np.multiply.outer(np.multiply.outer(margin, margin), margin)
+    counts = dn.simulate.counts(dn.simulate.truth(plan.schema, table), plan, np.random.default_rng(3), n=2_000)
+    rows = dn.associations(
+        dn.Counts(plan, {pair: counts.array(*pair) for pair in [("a", "b"), ("a", "c"), ("b", "c")]})
+    )
+    assert any(row["merged"] for row in rows)
+    for row in rows:
+        alone = dn.estimate(counts, [row["first"], row["second"]]).association(row["first"], row["second"]).cramers_v
+        assert row["effect"] == pytest.approx(alone.value, abs=1e-12)
+        assert (row["low"], row["high"]) == pytest.approx(alone.confidence_interval(), abs=1e-9)

@@ -132,8 +132,7 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
 def _some_of(group: Supposed, places: Places) -> Supposed:
     """Those of many pairs that stand at these places in the last axis; the group itself, if it is of one pair."""
     if isinstance(group, Group) and group.truth.ndim > len(group.axes):
-        axes = tuple(axis.of_tables(places) for axis in group.axes)
-        return replace(group, axes=axes, truth=group.truth[..., places])
+        return group.of_tables(places)
     return group
 
 

@@ -90,6 +90,10 @@ class Group:
     def project(self, axes: Sequence[int]) -> "Group":
         return Group(self.n, tuple(self.axes[axis] for axis in axes), margin(self.truth, axes), self.some)
 
+    def of_tables(self, places: npt.NDArray[np.int64]) -> "Group":
+        """Some of many tables, which stand in the last axis."""
+        return replace(self, axes=tuple(axis.of_tables(places) for axis in self.axes), truth=self.truth[..., places])
+
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
         """The covariance of two weighted sums, from one vector of second moments per axis; with rows, of many."""
         sums = contract if left[0].ndim == 1 else along

@@ -88,6 +88,12 @@ class Axis:
         """The axis of some of many tables that it has weights of centring for."""
         return self if self.weights is None else replace(self, weights=self.weights[places])
 
+    def in_order(self, order: npt.NDArray[Any]) -> "Axis":
+        """The axis of many tables with the columns of each in an order of its own, a row of `order` for each table."""
+        if self.weights is None:
+            return self
+        return replace(self, weights=np.take_along_axis(self.weights, order[:, None, :], axis=-1))
+
     def by_row(self, rows: int) -> "Axis":
         """The axis of many tables with so many rows of weights each, one after another: then each row has its own."""
         return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))

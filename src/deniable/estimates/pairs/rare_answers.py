@@ -82,7 +82,7 @@ def merged_parts(
         sorted_rows = [matrix[order[0]] for matrix, order in zip(rows, orders, strict=True)]
 
     def some(places: Places) -> Sequence[Respondents]:
-        return [replace(first, truth=first.truth[..., places])] if many and isinstance(first, Group) else groups
+        return [first.of_tables(places)] if many and isinstance(first, Group) else groups
 
     def left(kept: Kept) -> list[Array]:
         return [pooled(matrix, own) for matrix, own in zip(sorted_rows, kept, strict=True)]
@@ -97,18 +97,20 @@ def merged_parts(
 def _with_commonest_first(group: Group) -> tuple[Group, list[Places]]:
     """Many pairs with the columns of each choice sorted, the commonest answer first, and the places they come from.
 
-    All columns of a choice have the same noise, so one matrix of weights then merges the rarest answers of all pairs.
+    All columns of a choice have the same noise, so one matrix of weights then merges the rarest answers of all pairs;
+    weights of centring go with their columns.
     """
-    truth, places = group.truth, []
+    truth, places, axes = group.truth, [], list(group.axes)
     for axis, shares in enumerate(_margin_shares([group], [answer_rows(each.columns) for each in group.axes])):
         if group.axes[axis].m == 1:
             places.append(np.tile([0, 1], (len(shares), 1)))
             continue
         order = np.argsort(-shares, axis=1, kind="stable")
         places.append(order)
+        axes[axis] = axes[axis].in_order(order)
         whole = np.concatenate([np.zeros((len(order), 1), np.int64), 1 + order], axis=1).T
         truth = np.take_along_axis(truth, np.expand_dims(whole, 1 - axis), axis=axis)
-    return replace(group, truth=truth), places
+    return replace(group, axes=tuple(axes), truth=truth), places
 
 
 def merged_answers(features: Sequence[Feature], orders: Sequence[Places], rows: Sequence[Array]) -> tuple[Merged, ...]:
