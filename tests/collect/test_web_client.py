@@ -1,0 +1,128 @@
+"""The browser's client gives the bytes of the Python client for the same draws, and refuses what it refuses."""
+
+import json
+import os
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniable import client
+from spec.make_refusals import GOOD_ANSWERS
+from tests.support import javascript
+from tests.support.designs import DESIGNS
+from tests.support.javascript import CHROMIUM, FULL, MINIFIED, Case, in_chromium, in_node, in_python
+from tests.support.random_documents import altered, document_of, scripted_cases
+from tests.support.scripted import arm_source, client_source
+from tests.support.situations import PLANS
+from tests.support.slow_reports import drawn_arm
+
+SPEC = Path(__file__).parents[2] / "spec"
+# `make js-all` sets this to 10 000; the tests make fewer cases, so that they take seconds.
+CASES = int(os.environ.get("DENIABLE_JS_CASES", "300"))
+RUNS = {"node": (in_node, FULL), "node, minified": (in_node, MINIFIED), "Chromium": (in_chromium, MINIFIED)}
+no_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="NOT TESTED IN A BROWSER: there is no Chromium here; install Debian's package chromium"
+)
+everywhere = pytest.mark.parametrize(
+    ("run", "file"),
+    [pytest.param(*RUNS[name], id=name, marks=[no_browser] if name == "Chromium" else []) for name in RUNS],
+)
+
+
+def load(name: str) -> Any:
+    return json.loads((SPEC / name).read_text(encoding="utf-8"))
+
+
+def vectors() -> list[tuple[Case, str]]:
+    """Every vector of spec/ as a case, with its report."""
+    made = []
+    for case in load("vectors.json"):
+        for one in case["records"]:
+            draws = client_source(case["plan"], one["draws"]).left.hex()
+            made.append(({"plan": json.dumps(case["plan"]), "record": one["answers"], "draws": draws}, one["report"]))
+    for case in load("vectors_of_arms.json"):
+        document = case["plan"]
+        names = [arm["name"] for arm in document["arms"]]
+        for one in case["records"]:
+            draw, arm = one.get("arm_draw"), one.get("arm")
+            number = names.index(arm) if arm else 0 if draw is None else drawn_arm(document, draw)
+            draws = arm_source(document, number, one["draws"], draw).left.hex()
+            given = {"plan": json.dumps(document), "record": one["answers"], "draws": draws, "arm": arm}
+            made.append((given, one["report"]))
+    return made
+
+
+def refused() -> tuple[list[Case], list[str]]:
+    """Every refused plan and answer of spec/, with the error that it must raise."""
+    plans = [{"plan": one.get("text") or json.dumps(one["plan"])} for one in load("refused_plans.json")]
+    answers = [
+        {"plan": json.dumps(case["plan"]), "record": one["answers"], "draws": ""}
+        for case in load("refused_answers.json")
+        for one in case["records"]
+    ]
+    return [*plans, *answers], ["PlanError"] * len(plans) + ["AnswerError"] * len(answers)
+
+
+@everywhere
+def test_vectors_and_refusals(run: javascript.Run, file: Path) -> None:
+    cases, reports = zip(*vectors(), strict=True)
+    refusals, errors = refused()
+    assert len(cases) > 200
+    assert len(refusals) > 100
+    found = run(file, [*cases, *refusals])
+    assert found == [*([report, 0] for report in reports), *errors]
+
+
+@everywhere
+def test_the_refused_answers_are_refused_for_what_is_wrong_with_them(run: javascript.Run, file: Path) -> None:
+    (case,) = load("refused_answers.json")
+    ((sent, left),) = run(file, [{"plan": json.dumps(case["plan"]), "record": GOOD_ANSWERS, "draws": ""}])
+    assert (sent, left) == (client.report_from(bytes, GOOD_ANSWERS, case["plan"]).hex(), 0)
+
+
+@everywhere
+def test_every_plan_is_read_alike(run: javascript.Run, file: Path) -> None:
+    """Epsilon, fingerprint, length, questions of each arm, and the promise word by word."""
+    cases = [{"plan": plan.to_json()} for plan in (*PLANS.values(), *DESIGNS.values())]
+    expected = in_python(cases)
+    assert not any(isinstance(one, str) for one in expected)
+    assert run(file, cases) == expected
+
+
+def random_cases() -> list[Case]:
+    """So many reports by each protocol, ten for each plan."""
+    rng, draws = Random(22), np.random.default_rng(22)
+    plans = [document_of(rng, protocol) for protocol in client.PERTURB for _ in range(-(-CASES // 10))]
+    return [case for plan in plans for case in scripted_cases(plan, 10, draws)]
+
+
+def altered_cases() -> list[Case]:
+    rng = Random(23)
+    plans = [document_of(rng, rng.choice([*client.PERTURB])) for _ in range(100)]
+    plans += [json.loads(plan.to_json()) for plan in (*PLANS.values(), *DESIGNS.values()) if len(plan.to_json()) < 9000]
+    return [{"plan": altered(rng, rng.choice(plans))} for _ in range(CASES if CASES > 1000 else 4 * CASES)]
+
+
+@pytest.mark.slow
+@everywhere
+def test_random_reports_are_the_same_bytes(run: javascript.Run, file: Path) -> None:
+    cases = random_cases()
+    expected = in_python(cases)
+    assert all(isinstance(one, list) and one[1] == 0 for one in expected)
+    found = run(file, cases)
+    assert [at for at, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]] == []
+
+
+@pytest.mark.slow
+@everywhere
+def test_altered_plans_are_accepted_and_refused_alike(run: javascript.Run, file: Path) -> None:
+    cases = altered_cases()
+    expected = in_python(cases)
+    accepted = sum(isinstance(one, dict) for one in expected)
+    assert 0.1 < accepted / len(cases) < 0.6  # neither is rare, or the test would say little
+    found = run(file, cases)
+    different = [(case["plan"], *pair) for case, *pair in zip(cases, found, expected, strict=True) if pair[0] != pair[1]]
+    assert different == []
