@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check demo bench studies figures docs clean
+.PHONY: test quick check demo bench studies figures docs js js-all clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
@@ -30,6 +30,12 @@ figures: .venv/dev  ## the paper's figures, simulated anew
 docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html in a browser."
+
+js: .venv/dev  ## the browser's client minified; its sizes, and the hash to pin it by
+	@$(BIN)/python -m spec.make_javascript
+
+js-all: .venv/dev  ## the browser's client against Python's: 10 000 cases for each protocol, in node and in Chromium
+	DENIABLE_JS_CASES=10000 $(BIN)/pytest -n 0 tests/collect/test_web_client.py
 
 # One stamp for each set of dependencies, renewed when pyproject.toml changes.
 .venv/report: pyproject.toml | .venv/made

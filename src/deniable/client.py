@@ -303,9 +303,12 @@ def _parse(plan: Any) -> dict[str, Any]:
         _need(len(dict(pairs)) == len(pairs), "a key stands twice in the plan", [key for key, _ in pairs])
         return dict(pairs)
 
+    def refuse(word: str) -> None:
+        raise ValueError(f"JSON has no {word}")
+
     try:
         text = json.dumps(plan, default=dict) if isinstance(plan, Mapping) else plan
-        document = json.loads(text, object_pairs_hook=once)
+        document = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
         json.dumps(document, ensure_ascii=False).encode()  # half a surrogate pair is no Unicode, and fails here
     except (TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"the plan is not JSON; it must be JSON text, as plan.to_json() gives it: {error}") from None

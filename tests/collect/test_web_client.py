@@ -124,5 +124,7 @@ def test_altered_plans_are_accepted_and_refused_alike(run: javascript.Run, file:
     accepted = sum(isinstance(one, dict) for one in expected)
     assert 0.1 < accepted / len(cases) < 0.6  # neither is rare, or the test would say little
     found = run(file, cases)
-    different = [(case["plan"], *pair) for case, *pair in zip(cases, found, expected, strict=True) if pair[0] != pair[1]]
+    different = [
+        (case["plan"], *pair) for case, *pair in zip(cases, found, expected, strict=True) if pair[0] != pair[1]
+    ]
     assert different == []

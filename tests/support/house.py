@@ -20,7 +20,7 @@ ORDER = (
     ("estimates",),
     ("simulate", "paper"),
     ("analyses",),
-    ("page", "validation"),
+    ("page", "validation", "collect"),
     ("cli",),
     ("__main__",),
 )

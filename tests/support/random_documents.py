@@ -1,4 +1,4 @@
-"""Plans' JSON drawn at random on the whole grid, protocol by protocol; and altered, as a forger or an accident would."""
+"""Plans' JSON drawn at random on the whole grid, protocol by protocol; and altered, as a forger would."""
 
 import json
 import re
@@ -122,9 +122,15 @@ def scripted_cases(document: Document, count: int, rng: np.random.Generator) -> 
         first = arm_draw(plan, rng) if len(plan["arms"]) > 1 else None
         number = 0 if first is None else int(np.searchsorted(bounds, first, side="right"))
         draws = [some_draws(unit, rng) for unit in units(plan, number)]
-        record = {feature["name"]: some_answer(feature, rng) for feature in plan["features"]}
+        record = {feature["name"]: _answer(feature, rng) for feature in plan["features"]}
         made.append({"plan": text, "record": record, "draws": arm_source(plan, number, draws, first).left.hex()})
     return made
+
+
+def _answer(feature: Document, rng: np.random.Generator) -> Any:
+    """Any answer; of ranges, now and then an edge, also the last one."""
+    edges = feature.get("edges") if rng.random() < 0.3 else None
+    return some_answer(feature, rng) if edges is None else edges[int(rng.integers(len(edges)))]
 
 
 # -- altered plans -----------------------------------------------------------------------------------------------------
@@ -222,13 +228,15 @@ def _not_json(rng: Random, text: str) -> str:
 
 
 def _key_twice(rng: Random, text: str) -> str:
-    at = rng.choice([place for place, letter in enumerate(text) if letter == "{"])
-    return text[: at + 1] + rng.choice(['"name": "a", ', '"n\\u0061me": "a", ', '"version": 1, ', '"x": 1, "x": 1, ']) + text[at + 1 :]
+    at = rng.choice([place for place, letter in enumerate(text) if letter == "{"]) + 1
+    keys = ('"name": "a", ', '"n\\u0061me": "a", ', '"version": 1, ', '"x": 1, "x": 1, ')
+    return text[:at] + rng.choice(keys) + text[at:]
 
 
 def _letter(rng: Random, text: str) -> str:
     at = rng.randrange(len(text))
-    return text[:at] + rng.choice(["", " ", "\t", "\n", "\x0b", "\xa0", "\ufeff", "\x00", '"', "\\", "}", "1", "\\ud800"]) + text[at:]
+    letters = ("", " ", "\t", "\n", "\x0b", "\xa0", "\ufeff", "\x00", '"', "\\", "}", "1", "\\ud800")
+    return text[:at] + rng.choice(letters) + text[at:]
 
 
 CHANGES = (_replace, _nudge, _nudge, _nudge, _remove, _add, _add_at_the_top, _turn_round, _move_a_share, _assign)

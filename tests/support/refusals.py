@@ -125,7 +125,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         "reads plans of version 1 and 2, which have a list of features; found True",
     ),
     "buckets changed": (lambda d: protocol_of(d, 3).update(buckets=4096), "says its epsilon is"),
-    "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "says its epsilon is nan"),
+    "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "JSON has no NaN"),
     "value dropped": (lambda d: d["features"][1]["values"].pop(), "says its epsilon is"),
     "public made": (lambda d: d["features"][0].update(protocol={"name": "public"}), "says its epsilon is"),
     "an extra key": (lambda d: d["features"][0].update(comment="x"), r"unknown key; found \['comment'\]"),
@@ -333,6 +333,14 @@ UNREADABLE: dict[str, tuple[str, str]] = {
     "half a text": ("{", "not JSON"),
     "a number": ("3", "must be a JSON object; found 'int'"),
     "a key twice": ('{"version": 1, "version": 1}', "a key stands twice"),
+    "NaN beside what carries meaning": (
+        PLANS["one flag"].to_json().replace('"version"', '"comment": NaN, "version"'),
+        "JSON has no NaN",
+    ),
+    "a number with a point": (
+        PLANS["one flag"].to_json().replace("52428", "52428.0"),
+        "says its fingerprint is",
+    ),
     "half a letter": ('{"version": 1, "features": [{"name": "\\ud800"}]}', "surrogates not allowed"),
 }
 

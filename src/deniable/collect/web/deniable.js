@@ -18,10 +18,8 @@ const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can be
 const ONE = 1n << 256n; // Logarithms are integers over this.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
 
-const FLAG_WORDS = new Map([
-  ...["true", "True", "TRUE", "1"].map((word) => [word, 1]),
-  ...["false", "False", "FALSE", "0"].map((word) => [word, 0]),
-]);
+const TRUE_WORDS = /^([Tt]rue|TRUE|1)$/;
+const FALSE_WORDS = /^([Ff]alse|FALSE|0)$/;
 const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-0-9][-+.0-9eE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
@@ -51,12 +49,11 @@ export class AnswerError extends DeniableError {
 /** Randomize one record as a plan says; gives the bytes to send. See deniable.d.ts for the options. */
 export async function report(record, plan, options = {}) {
   const { expect = null, atMost = 8, public: names = [], arm = null, ...unknown } = options;
-  need(!keysOf(unknown).length, "options are expect, atMost, public and arm", keysOf(unknown));
   const listed = isText(names) || Array.isArray(names) || names instanceof Set;
-  need(listed, "public must be a list of names", typeof names); // kinds alone: an answer might stand there
+  const right = listed && (expect === null || isText(expect)) && typeof atMost === "number" && atMost > 0;
+  const kinds = [typeof expect, typeof atMost, typeof names, ...keysOf(unknown)]; // an answer might stand there by mistake
+  need(right && isEmpty(unknown), "options are expect (text), atMost (number above 0), public (names) and arm", kinds);
   const agreed = isText(names) ? [names] : [...names];
-  need(expect === null || isText(expect), "expect must be a fingerprint", typeof expect);
-  need(typeof atMost === "number" && atMost > 0, "atMost must be a number above 0", typeof atMost);
   const checked = await read(plan);
   const same = expect === null || expect === checked.fingerprint;
   need(same, `the plan's whole fingerprint must be ${expect}; get the expected plan`, checked.fingerprint);
@@ -94,10 +91,11 @@ export async function drawArm(plan) {
 /** List the features that an arm asks, as the plan's JSON has them, in its order; what is public is marked. */
 export async function questions(plan, arm) {
   const checked = await read(plan);
-  return checked.arms[armNumber(checked, arm ?? "")]
-    .flatMap(({ places, features, public: open }) => features.map((one, at) => ({ place: places[at], one, open })))
-    .sort((a, b) => a.place - b.place)
-    .map(({ one, open }) => ({ ...structuredClone(one), ...(open && { public: true }) }));
+  const asked = [];
+  for (const { places, features, public: open } of checked.arms[armNumber(checked, arm ?? "")]) {
+    places.forEach((place, at) => (asked[place] = { ...structuredClone(features[at]), ...(open && { public: true }) }));
+  }
+  return asked.filter(Boolean);
 }
 
 /** Say to a respondent, in plain words, the most that can be learned from a report, and what is not protected. */
@@ -147,29 +145,31 @@ export async function read(plan) {
   if (CHECKED.has(plan)) return plan;
   const document = parse(plan);
   checkStated(document, "fingerprint", await fingerprint(document));
-  const tables = document.version === 1 ? armsOfVersion1(document) : document.arms;
+  const { version, assigned } = document;
+  const tables = version === 1 ? armsOfVersion1(document) : document.arms;
   const features = document.features.map(readFeature);
-  const names = features.map(({ name }) => name);
-  need(names.length && areDifferent(names), "features must have different names", names);
-  need(Array.isArray(tables), "version 2 has a list of arms", tables);
+  const names = features.map(nameOf);
+  follow(names.length && areDifferent(names), "features of different names", names);
+  follow(isList(tables), "arms", tables);
   const arms = tables.map((table, number) => readArm(`arm ${number}`, table, features));
   checkArms(tables, arms, names);
-  checkForm(document, tables, arms);
-  const products = arms.map((arm) => product(arm.map(({ ratio }) => ratio)));
-  const largest = products.reduce((one, other) => (isAbove(other, one) ? other : one));
-  checkStated(document, "epsilon", logUp(largest));
-  const widths = arms.map((arm) => arm.reduce((sum, { m, protocol }) => sum + widthOf(m, protocol), 0));
-  let sum = 0;
+  follow(assigned === undefined || (assigned === true && arms[1]), "assigned: true, of several arms", assigned);
+  const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && arms[0].some(({ places }) => places[1]));
+  follow(usual, `one arm: ${EVERYBODY}, with a block of several`, tables);
+  const products = arms.map((arm) => arm.reduce(([a, b], { ratio: [c, d] }) => [a * c, b * d], [1n, 1n]));
+  const ratio = products.reduce((one, other) => (isAbove(other, one) ? other : one));
+  checkStated(document, "epsilon", logUp(ratio));
+  const widths = arms.map((arm) => sumOf(arm.map(({ m, protocol }) => widthOf(m, protocol))));
   const checked = {
     fingerprint: document.fingerprint,
     epsilon: document.epsilon, // of a whole report, in the largest arm
-    ratio: largest, // e^epsilon, as numerator and denominator
-    names: tables.map(({ name }) => name),
-    bounds: tables.map(({ share }) => (sum += share)),
+    ratio, // e^epsilon, as numerator and denominator
+    names: tables.map(nameOf),
+    shares: tables.map(shareOf),
     arms,
-    public: arms[0].filter((block) => block.public).map((block) => block.features[0].name),
-    assigned: has(document, "assigned"),
-    length: (bitLength(arms.length - 1) + widths.reduce((a, b) => Math.max(a, b)) + 7) >> 3, // bytes of a report
+    public: arms[0].filter(isPublic).map((block) => block.features[0].name),
+    assigned: assigned === true,
+    length: (bitLength(arms.length - 1) + Math.max(...widths) + 7) >> 3, // bytes of a report
   };
   CHECKED.add(freeze(checked));
   return checked;
@@ -218,13 +218,14 @@ function armNumber(plan, arm, source) {
   }
   need(!plan.assigned, "the arm is assigned, not drawn: give its name, arm: ...", arm);
   if (plan.arms.length === 1) return 0;
-  const drawn = draw(source);
-  return plan.bounds.findIndex((bound) => bound > drawn);
+  let left = draw(source);
+  return plan.shares.findIndex((share) => (left -= share) < 0);
 }
 
 // -- protocols: each has its numbers, the bits of its field, e^epsilon, and how it randomizes a code -------------------
 
 const COIN = [1, SCALE - 1];
+const CHOICES = ["choice", "several"];
 
 function bits(code, m, { p, q }, source, put) {
   if (m === 1) return put(+(draw(source) < (code ? q : p)), 1);
@@ -263,43 +264,42 @@ const keepRatio = (values, keep) => [SCALE - keep + values * keep, SCALE - keep]
 const PROTOCOLS = {
   "randomized response": {
     numbers: { p: COIN, q: COIN },
-    flags: true,
+    kinds: ["flag"],
     width: () => 1,
     ratio: (m, { p, q }) => (q * (SCALE - q) > p * (SCALE - p) ? [q, p] : [SCALE - p, SCALE - q]),
     perturb: bits,
   },
   "GRR": {
     numbers: { keep: COIN },
-    choices: true,
+    kinds: CHOICES,
     width: (m) => bitLength(m - 1),
     ratio: (m, { keep }) => keepRatio(m, keep),
     perturb: keepOrUniform,
   },
   "subset selection": {
     numbers: { q: COIN, size: [1, MAX_VALUES - 1] },
-    choices: true,
+    kinds: CHOICES,
     width: (m) => m,
     ratio: (m, { q, size }) => [q * (m - size), (SCALE - q) * size],
     perturb: subset,
   },
   "unary encoding": {
     numbers: { p: COIN, q: COIN },
-    choices: true,
+    kinds: CHOICES,
     width: (m) => m,
     ratio: (m, { p, q }) => [q * (SCALE - p), p * (SCALE - q)],
     perturb: bits,
   },
   "local hashing": {
     numbers: { keep: COIN, buckets: [2, MAX_VALUES] },
-    choices: true,
+    kinds: CHOICES,
     width: (m, { buckets }) => 128 + bitLength(buckets - 1),
     ratio: (m, { keep, buckets }) => keepRatio(buckets, keep),
     perturb: hashed,
   },
   "public": {
     numbers: {},
-    flags: true,
-    choices: true,
+    kinds: ["flag", "choice"],
     width: (m) => bitLength(Math.max(m, 2) - 1),
     ratio: () => [1, 1],
     perturb: (code, m, protocol, source, put) => put(code, widthOf(m, protocol)),
@@ -311,37 +311,34 @@ const widthOf = (m, protocol) => PROTOCOLS[protocol.name].width(m, protocol);
 // -- the plan ---------------------------------------------------------------------------------------------------------
 
 function parse(plan) {
+  let text = plan;
   let document;
   try {
-    const text = isObject(plan) ? JSON.stringify(plan) : plan;
-    need(isText(text), "a plan is JSON text", typeof text);
-    document = JSON.parse(text);
-    checkText(text);
-  } catch (error) {
-    throw new PlanError(`the plan is not JSON as plan.to_json() gives it: ${error.message}`);
-  }
-  need(isTable(document), "a plan is a JSON object", typeof document);
-  const known = [1, 2].includes(document.version) && Array.isArray(document.features);
-  need(known, "a plan has version 1 or 2, and a list of features", document.version);
+    if (isObject(plan)) text = JSON.stringify(plan);
+    document = isText(text) && JSON.parse(text);
+  } catch {}
+  follow(isTable(document), "a JSON object", typeof plan);
+  checkText(text);
+  const { version, features } = document;
+  follow([1, 2].includes(version) && Array.isArray(features), "version 1 or 2, and features", version);
   return document;
 }
 
 /** Refuse what JSON.parse lets pass: a key that stands twice, an integer with a point or an exponent, no Unicode. */
 function checkText(text) {
-  if (HALF_A_PAIR.test(text)) throw new Error("half of a surrogate pair");
   const open = []; // the keys so far of each object that is open
   let top, last; // the key of the plan that we are in, and the last text
+  const checkLetters = (letters) => follow(!HALF_A_PAIR.test(letters), "whole surrogate pairs", top);
+  checkLetters(text);
   for (const [token] of text.matchAll(TOKENS)) {
     if (token === "{") open.push(new Set());
     else if (token === "}") open.pop();
     else if (token === ":") {
-      if (open.at(-1).has(last)) throw new Error("a key stands twice");
+      follow(!open.at(-1).has(last), "every key once", last);
       open.at(-1).add(last);
-      if (open.length === 1) top = last;
-    } else if (token[0] === '"') {
-      last = JSON.parse(token);
-      if (HALF_A_PAIR.test(last)) throw new Error("half of a surrogate pair");
-    } else if (/[.eE]/.test(token) && MEANING.includes(top)) throw new Error("an integer with a point or exponent");
+      if (!open[1]) top = last;
+    } else if (token[0] === '"') checkLetters((last = JSON.parse(token)));
+    else follow(!/[.eE]/.test(token) || !MEANING.includes(top), "integers without point and exponent", token);
   }
 }
 
@@ -349,16 +346,19 @@ function need(right, what, found) {
   if (!right) throw new PlanError(`${what}; found ${shown(found)}`);
 }
 
-function checkStated(document, key, made) {
-  const stated = has(document, key) ? document[key] : null;
-  need(stated === made, `the plan was changed after it was made: its content gives the ${key} ${made}`, stated);
+/** Refuse a plan that breaks a rule of spec/report-format.md. */
+function follow(right, rule, found) {
+  need(right, `the plan must follow the format of version 1 or 2 (${rule})`, found);
 }
 
-function armsOfVersion1(document) {
-  need(!has(document, "arms") && !has(document, "assigned"), "version 1 has no arms", keysOf(document));
-  const blocks = document.features.map((feature, place) => {
-    const right = isTable(feature) && has(feature, "protocol");
-    need(right, `feature ${place} must be an object with a protocol`, feature);
+function checkStated(document, key, made) {
+  need(document[key] === made, `the plan was changed: its content gives the ${key} ${made}`, document[key]);
+}
+
+function armsOfVersion1({ arms, assigned, features }) {
+  follow(arms === undefined && assigned === undefined, "no arms in version 1", arms);
+  const blocks = features.map((feature, place) => {
+    follow(isTable(feature), `feature ${place}`, feature);
     const { protocol } = feature;
     delete feature.protocol;
     return { features: [place], protocol };
@@ -367,114 +367,77 @@ function armsOfVersion1(document) {
 }
 
 function readFeature(table, place) {
-  need(isTable(table), `feature ${place} must be an object`, table);
-  const { name, question = "", values, edges } = table;
-  need(isText(name) && isText(question), "name and question must be text", table);
-  const unknown = keysOf(table).filter((key) => !["name", "question", "values", "edges"].includes(key));
-  need(!unknown.length, `${name}: unknown key`, unknown);
+  follow(isTable(table), `feature ${place}`, table);
+  const { name, question = "", values, edges, ...unknown } = table;
+  follow(isText(name) && isText(question), "name and question", table);
+  follow(isEmpty(unknown), `keys of ${name}`, unknown);
   if (values !== undefined) {
-    const texts = Array.isArray(values) && values.every((value) => isText(value));
-    const right = texts && values.length > 1 && values.length <= MAX_VALUES && areDifferent(values);
-    need(right, `${name}: values must be 2 to ${MAX_VALUES} different texts`, values);
+    const right = isList(values) && values.every(isText) && areDifferent(values) && isBetween(values.length, 2, MAX_VALUES);
+    follow(right, `values of ${name}: 2 to ${MAX_VALUES} different texts`, values);
   }
   if (edges !== undefined) {
-    const right = values && Array.isArray(edges) && edges.length === values.length + 1 && areRising(edges.map(edgeNumber));
-    need(right, `${name}: edges must be rising numbers as text, one more than values`, edges);
+    const right = values && isList(edges) && edges.every(isText) && edges.length === values.length + 1;
+    follow(right && areRising(edges.map(numberOf)), `edges of ${name}: rising, one more than values`, edges);
   }
   return table;
 }
 
-function edgeNumber(edge) {
-  return isText(edge) ? numberOf(edge) : null;
-}
-
-function parts(where, table, kinds) {
-  const keys = keysOf(kinds);
-  const right = isTable(table) && keysOf(table).length === keys.length;
-  const filled = right && keys.every((key) => has(table, key) && kinds[key](table[key]));
-  need(filled, `${where} must have ${keys}, none empty, and nothing else`, table);
-  return table;
-}
-
-const has = Object.hasOwn;
-const keysOf = Object.keys;
-const isText = (value) => typeof value === "string";
-const isObject = (value) => typeof value === "object" && value !== null;
-const isTable = (value) => isObject(value) && !Array.isArray(value);
-const isList = (value) => Array.isArray(value) && value.length > 0;
-const ARM_PARTS = {
-  name: (name) => isText(name) && name !== "",
-  share: (share) => Number.isInteger(share) && share !== 0,
-  blocks: isList,
-};
-const BLOCK_PARTS = { features: isList, protocol: (protocol) => isTable(protocol) && keysOf(protocol).length > 0 };
-
 function readArm(where, table, features) {
-  const blocks = parts(where, table, ARM_PARTS).blocks.map((block, number) =>
-    readBlock(`${where}, block ${number}`, block, features),
-  );
+  const { name, share, blocks: tables, ...unknown } = isTable(table) ? table : {};
+  const right = isText(name) && name && Number.isInteger(share) && isList(tables) && isEmpty(unknown);
+  follow(right, `${where}: name, share, blocks`, table);
+  const blocks = tables.map((block, number) => readBlock(`${where}, block ${number}`, block, features));
   const places = blocks.map((block) => block.places);
-  const right = areDifferent(places.flat()) && areRising(places.map(([first]) => first));
-  need(right, `${where} must ask a feature once, blocks in order`, places);
+  const inOrder = areDifferent(places.flat()) && areRising(places.map(([first]) => first));
+  follow(inOrder, `${where}: each feature once, in order`, places);
   return blocks;
 }
 
 function readBlock(where, table, all) {
-  const { features: places, protocol } = parts(where, table, BLOCK_PARTS);
-  const right = areRising(places) && places.every((place) => Number.isInteger(place) && place >= 0 && place < all.length);
-  need(right, `${where}: features must be places below ${all.length}, rising`, places);
+  const { features: places, protocol, ...unknown } = isTable(table) ? table : {};
+  follow(isList(places) && isTable(protocol) && isEmpty(unknown), `${where}: features, protocol`, table);
+  const right = areRising(places) && places.every((place) => isBetween(place, 0, all.length - 1));
+  follow(right, `${where}: rising places`, places);
   const features = places.map((place) => all[place]);
   const levels = features.map(({ values }) => values?.length ?? 2); // how many answers each feature has
-  const m = features.length > 1 || features[0].values ? levels.reduce((a, b) => a * b) : 1; // 1 for a flag alone
-  need(m <= MAX_VALUES, `${where}: at most ${MAX_VALUES} combinations`, m);
-  checkProtocol(where, protocol, m);
-  const open = protocol.name === "public";
-  need(!open || features.length === 1, `${where}: public is for one feature`, places);
+  const m = features[1] || features[0].values ? levels.reduce((a, b) => a * b) : 1; // 1 for a flag alone
+  follow(m <= MAX_VALUES, `${where}: ${MAX_VALUES} combinations`, m);
+  checkProtocol(where, protocol, m, features);
   const ratio = PROTOCOLS[protocol.name].ratio(m, protocol).map(BigInt); // products of integers below 2^53
-  return { places, features, levels, m, protocol, public: open, ratio };
+  return { places, features, levels, m, protocol, public: protocol.name === "public", ratio };
 }
 
-function checkProtocol(where, protocol, m) {
-  const { name, p, q, size } = protocol;
-  need(isText(name) && has(PROTOCOLS, name), `${where}: unknown protocol`, name);
-  const { numbers, flags, choices } = PROTOCOLS[name];
-  need(m > 1 ? choices : flags, `${where}: not for a ${m > 1 ? "choice" : "flag"}`, name);
-  const [wanted, found] = [keysOf(numbers), keysOf(protocol)];
-  const same = found.length === wanted.length + 1 && wanted.every((key) => has(protocol, key));
-  need(same, `${where}: ${name} has the numbers (${wanted})`, found);
-  for (const [key, [least, most]] of Object.entries(numbers)) {
-    const right = Number.isInteger(protocol[key]) && protocol[key] >= least && protocol[key] <= most;
-    need(right, `${where}: ${key} must be a whole number from ${least} to ${most}`, protocol[key]);
+function checkProtocol(where, { name, ...found }, m, features) {
+  follow(isText(name) && has(PROTOCOLS, name), `${where}: protocol`, name);
+  const { numbers, kinds } = PROTOCOLS[name];
+  const kind = features[1] ? "several" : m > 1 ? "choice" : "flag";
+  follow(kinds.includes(kind), `${where}: ${name} is for ${kinds}`, kind);
+  const wanted = keysOf(numbers);
+  follow(`${keysOf(found).sort()}` === `${wanted.sort()}`, `${where}: ${name} has ${wanted}`, found);
+  for (const key of wanted) {
+    const [least, most] = numbers[key];
+    follow(isBetween(found[key], least, most), `${where}: ${key} from ${least} to ${most}`, found[key]);
   }
-  need(!numbers.p || p < q, `${where}: p must be below q`, protocol);
-  need(!numbers.size || size * SCALE < q * m, `${where}: q must be above ${size}/${m} of ${SCALE}`, q);
+  const { p, q, size } = found;
+  follow(!p || p < q, `${where}: p below q`, found);
+  follow(!size || size * SCALE < q * m, `${where}: q above size / m`, q);
 }
 
 function checkArms(tables, arms, names) {
-  const shares = tables.map(({ share }) => share);
-  need(areDifferent(tables.map(({ name }) => name)), "arms must have different names", tables);
-  const whole = shares.every((share) => share > 0) && shares.reduce((a, b) => a + b, 0) === SCALE;
-  need(whole, `shares must be above 0 and sum to ${SCALE}`, shares);
-  const asked = new Set(arms.flat().flatMap(({ places }) => places));
-  const never = names.filter((_, place) => !asked.has(place));
-  need(!never.length, "every feature must be asked in some arm", never);
-  const open = arms.map((arm) => arm.filter((block) => block.public).map(({ places }) => places) + "");
-  need(new Set(open).size === 1, "public must be the same in every arm", open);
-}
-
-function checkForm(document, tables, arms) {
-  const right = !has(document, "assigned") || (document.assigned === true && arms.length > 1);
-  need(right, "assigned must be true, of several arms", document.assigned);
-  if (arms.length === 1 && document.version === 2) {
-    const together = arms[0].some(({ places }) => places.length > 1) && tables[0].name === EVERYBODY;
-    need(together, `one arm must be ${EVERYBODY} with a block of several features`, tables);
-  }
+  const shares = tables.map(shareOf);
+  follow(areDifferent(tables.map(nameOf)), "arms of different names", tables);
+  const right = shares.every((share) => share > 0) && sumOf(shares) === SCALE;
+  follow(right, `shares: sum ${SCALE}`, shares);
+  const asked = arms.flat(2).flatMap(({ places }) => places);
+  const never = names.filter((_, place) => !asked.includes(place));
+  follow(!never.length, "every feature asked", never);
+  const open = arms.map((arm) => `${arm.filter(isPublic).map(({ places }) => places)}`);
+  follow(open.every((one) => one === open[0]), "public in every arm", open);
 }
 
 // -- exact numbers: fractions of long integers -------------------------------------------------------------------------
 
 const isAbove = ([a, b], [c, d]) => a * d > c * b;
-const product = (ratios) => ratios.reduce(([a, b], [c, d]) => [a * c, b * d], [1n, 1n]);
 const bitLength = (number) => 32 - Math.clz32(number);
 
 /** By Bayes' theorem a belief of 1 in 10 becomes at most r / (r + 9), rounded up to hundredths. */
@@ -523,9 +486,9 @@ function encode({ name, values, edges }, answer) {
   const number = numberOf(answer);
   fit((answer ?? "") !== "" && !Number.isNaN(number), `${column} has no answer (null); leave the record out`);
   if (!values) {
-    const code = isText(answer) ? FLAG_WORDS.get(answer) : [0, 1].indexOf(number);
-    fit(code >= 0, `${column} is a flag and takes true, false, 1 or 0`);
-    return code;
+    const yes = isText(answer) ? TRUE_WORDS.test(answer) : number === 1;
+    fit(yes || (isText(answer) ? FALSE_WORDS.test(answer) : number === 0), `${column} takes true, false, 1 or 0`);
+    return +yes;
   }
   const another = typeof answer === "boolean" || (number === null && !isText(answer));
   fit(!another, `${column} takes text or a number, and got another type`);
@@ -556,6 +519,18 @@ function numberText(number) {
 
 // -- small things ------------------------------------------------------------------------------------------------------
 
+const has = Object.hasOwn;
+const keysOf = Object.keys;
+const nameOf = ({ name }) => name;
+const shareOf = ({ share }) => share;
+const sumOf = (list) => list.reduce((a, b) => a + b);
+const isText = (value) => typeof value === "string";
+const isObject = (value) => typeof value === "object" && value !== null;
+const isTable = (value) => isObject(value) && !Array.isArray(value);
+const isList = (value) => Array.isArray(value) && value.length > 0;
+const isEmpty = (table) => !keysOf(table).length;
+const isPublic = (block) => block.public;
+const isBetween = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
 const areDifferent = (list) => new Set(list).size === list.length;
 const areRising = (list) => list.every((one, at) => one !== null && (!at || list[at - 1] < one));
 

@@ -1,0 +1,84 @@
+/** A plan's JSON, as text or parsed; or what `read` made of it, which saves time from then on. */
+export type Plan = string | object | CheckedPlan;
+
+/** An answer: true or false (or 1, 0) for a flag; one of the values, as text or as a number, for a choice. */
+export type Answer = string | number | boolean | null | undefined;
+
+/** One question, as the plan's JSON has it. */
+export interface Feature {
+  readonly name: string;
+  /** The multi-select question that a flag is one answer of. */
+  readonly question?: string;
+  /** The values of a choice; a feature without them is a flag. */
+  readonly values?: readonly string[];
+  /** The edges of ranges, as text, one more than there are ranges. */
+  readonly edges?: readonly string[];
+}
+
+/** A question to ask; what is public is sent as it is. */
+export interface Question extends Feature {
+  public?: true;
+}
+
+/** A plan that was read and checked once. Only `read` makes one; it cannot be changed. */
+export interface CheckedPlan {
+  readonly fingerprint: string;
+  /** Of a whole report, in the largest arm. */
+  readonly epsilon: number;
+  /** The names of the arms. */
+  readonly names: readonly string[];
+  /** The names of the features that are sent as they are. */
+  readonly public: readonly string[];
+  /** Whether whoever invites people gives them their arms, so that the device must not draw. */
+  readonly assigned: boolean;
+  /** The bytes of a report. */
+  readonly length: number;
+}
+
+export interface Options {
+  /** The fingerprint that the plan must have; without it, any plan that fits together is taken. */
+  expect?: string | null;
+  /** The largest epsilon of a whole report that is accepted: 8 unless told otherwise. */
+  atMost?: number;
+  /** The names of the public columns that the respondent agreed to show; a plan with any other is refused. */
+  public?: string | readonly string[] | ReadonlySet<string>;
+  /** The name of the arm, if `drawArm` gave it before, or whoever invited the respondent; else it is drawn. */
+  arm?: string | null;
+}
+
+/** The root of all errors that this module throws on purpose. */
+export class DeniableError extends Error {}
+/** A plan, or a protocol in it, that cannot be used or was not agreed to. */
+export class PlanError extends DeniableError {}
+/** An answer that does not fit the question. Its message never quotes the answer. */
+export class AnswerError extends DeniableError {}
+
+/** Randomize one record as a plan says, by WebCrypto's randomness: the bytes to send, always equally many. */
+export function report(
+  record: Readonly<Record<string, Answer>>,
+  plan: Plan,
+  options?: Options,
+): Promise<Uint8Array<ArrayBuffer>>;
+
+/** Draw an arm: its name, for `questions` and then for `report`. */
+export function drawArm(plan: Plan): Promise<string>;
+
+/** List the questions that an arm asks, in the plan's order; a plan without arms has the arm `everybody`. */
+export function questions(plan: Plan, arm: string): Promise<Question[]>;
+
+/** Say to a respondent, in plain words, the most that can be learned from a report, and what is not protected. */
+export function promise(plan: Plan): Promise<string>;
+
+/** Read and check a plan, once for many reports. */
+export function read(plan: Plan): Promise<CheckedPlan>;
+
+/** SHA-256, in hexadecimal, of what a parsed plan means. */
+export function fingerprint(plan: object): Promise<string>;
+
+/** `report` with its randomness as an argument and without its refusals: for tests, never for real answers. */
+export function reportFrom(
+  source: (count: number) => Uint8Array,
+  record: Readonly<Record<string, Answer>>,
+  plan: Plan,
+  arm?: string | null,
+): Promise<Uint8Array<ArrayBuffer>>;
