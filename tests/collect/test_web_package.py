@@ -25,7 +25,7 @@ RECORD = {"smoker": True, "age": "old", "east": False}
 def in_module(script: str, **given: Any) -> Any:
     """What a script gives that has the client as `client` and what is given by its names."""
     text = f"const client = await import({json.dumps(FULL.as_uri())});\n"
-    text += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in given.items())
+    text += "".join(f"const {name} = JSON.parse({json.dumps(json.dumps(value))});\n" for name, value in given.items())
     run = "const run = async () => {" + script + "};\n"
     catch = "error => ({error: error.name, message: error.message, ours: error instanceof client.DeniableError})"
     return json.loads(node(text + run + f"console.log(JSON.stringify((await run().catch({catch})) ?? null));"))
@@ -85,7 +85,7 @@ def test_reports_are_made_of_the_bytes_that_the_browser_draws() -> None:
     Object.defineProperty(globalThis, "crypto", {value: {getRandomValues, subtle: crypto.subtle}});
     for (const {plan, record, draws} of cases) {
       left = draws.match(/../g) ?? [];
-      const sent = await client.report(record, plan, {public: Object.keys(record), atMost: 1e9});
+      const sent = await client.report(record, plan, {public: JSON.parse(plan).features.map(one => one.name), atMost: 1e9});
       found.push([[...sent].map(hex).join(""), left.length]);
     }
     return found;
@@ -203,7 +203,7 @@ BUGS = {
     "the last of the others kept": ("chosen[size - 1] = code", "chosen[0] = code"),
     "shares by one": ("(left -= share) < 0", "(left -= share) <= 0"),
     "the first feature fastest": ("code * levels[at] +", "code + "),
-    "the last range open": ("number === last ?", "false ?"),
+    "the last range open": ("number === bounds[last] ?", "false ?"),
 }
 
 

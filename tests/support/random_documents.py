@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 
 from deniable import client
-from tests.support.scripted import arm_draw, arm_source, some_answer, some_draws, units
+from tests.support.scripted import arm_draw, arm_source, some_answer, some_draws
 from tests.support.situations import values
 
 Document = dict[str, Any]
 NAMES = ("a", "größe", "日本 🎈", "constructor", "__proto__", 'quo"te\\', "1", "tab\there", "\u2028")
-JUNK: tuple[Any, ...] = (None, True, False, 0, -1, 1, 2, 3, 65535, 65536, 1.5, "", "x", [], {}, [0], ["a", "b"], 10**30)
+ODD_VALUES = ("\U0001f388", "\uffee", "__proto__", "10", "9", "true")  # UTF-16 sorts the first two the other way
+LEFT_OUT = "this answer is not in the record at all"
+JUNK: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 2, 3, 65535, 65536, 1.5, 10**30, "", "x", "v1"),
+    *([], {}, {"v1": "x"}, [0], ["a", "b"]),
+)
 
 
 def document_of(rng: Random, protocol: str) -> Document:
@@ -41,7 +46,8 @@ def _as_version(features: list[Any], arms: list[Any]) -> Document:
     """The one way to write it: version 1 where every question stands alone in one arm."""
     if len(arms) == 1:
         arms[0]["name"] = client.EVERYBODY
-        if all(len(block["features"]) == 1 for block in arms[0]["blocks"]):
+        new = any(key in feature for feature in features for key in client.NEW_KEYS)
+        if not new and all(len(block["features"]) == 1 for block in arms[0]["blocks"]):
             protocols = [block["protocol"] for block in arms[0]["blocks"]]
             alone = [one | {"protocol": own} for one, own in zip(features, protocols, strict=True)]
             return {"version": 1, "features": alone}
@@ -49,13 +55,24 @@ def _as_version(features: list[Any], arms: list[Any]) -> Document:
 
 
 def _feature(rng: Random, name: str, protocol: str) -> Document:
-    if protocol in client.FLAGS_ONLY or (protocol not in client.CHOICES_ONLY and rng.random() < 0.5):
-        return {"name": name, "question": "which"} if rng.random() < 0.1 else {"name": name}
+    """A flag or a choice; now and then one that may be skipped, or has labels."""
+    skipped, labelled = rng.random() < 0.25, rng.random() < 0.15
+    feature: Document = {"name": name}
+    if protocol in client.FLAGS_ONLY or rng.random() < (0.2 if skipped else 0 if protocol != "public" else 0.5):
+        feature |= {"missing": "no answer"} if skipped and protocol not in client.FLAGS_ONLY else {}
+        feature |= {"question": name[:1]} if rng.random() < 0.1 else {}
+        return feature | ({"label": "Is it so?", "question_label": "What is so?"} if labelled else {})
     m = rng.choice([2, 3, 4, 5, 7, 8, 9, 33, rng.randint(2, 300)])
+    own = [*rng.sample(ODD_VALUES, min(m, 3)), *values(m)][:m]
     if rng.random() < 0.3:
-        edges = [*(str(edge) for edge in sorted(rng.sample(range(-999, 999), m))), rng.choice(["inf", "1e3", "1000.5"])]
-        return {"name": name, "values": values(m), "edges": edges}
-    return {"name": name, "values": values(m)}
+        ranges = m - skipped
+        whole = sorted(rng.sample(range(-999, 999), ranges))
+        feature["edges"] = [*map(str, whole), rng.choice(["inf", "1e3", "1000.5"])]
+    if skipped:
+        own[-1] = "none"
+        feature["missing"] = "none" if "edges" in feature else rng.choice(own)
+    labels = {"labels": {value: f"{value}!" for value in own[:5]}, "help": "\u2028"} if labelled else {}
+    return feature | {"values": own} | labels
 
 
 def _arm(
@@ -64,7 +81,7 @@ def _arm(
     places = [place for place in range(len(features)) if everything or protocol == "public" or rng.random() < 0.6]
     blocks: list[list[int]] = []
     for place in places or [0]:
-        m = prod(len(features[one].get("values", "10")) for one in (*(blocks[-1] if blocks else ()), place))
+        m = prod(_levels(features[one]) for one in (*(blocks[-1] if blocks else ()), place))
         if several and blocks and m <= client.MAX_VALUES and rng.random() < 0.4:
             blocks[-1].append(place)
         else:
@@ -72,9 +89,16 @@ def _arm(
     return [{"features": own, "protocol": _protocol(rng, protocol, _size(features, own))} for own in blocks]
 
 
+def _levels(feature: Document) -> int:
+    """How many answers a question has."""
+    return len(feature["values"]) if "values" in feature else 2 + ("missing" in feature)
+
+
 def _size(features: list[Document], places: list[int]) -> int:
-    levels = [len(features[place].get("values", "10")) for place in places]
-    return prod(levels) if len(places) > 1 or "values" in features[places[0]] else 1
+    """How many values a block has: 1 for a flag alone, which has one bit."""
+    first = features[places[0]]
+    flag = len(places) == 1 and "values" not in first and "missing" not in first
+    return 1 if flag else prod(_levels(features[place]) for place in places)
 
 
 def _protocol(rng: Random, name: str, m: int) -> Document:
@@ -121,14 +145,19 @@ def scripted_cases(document: Document, count: int, rng: np.random.Generator) -> 
     for _ in range(count):
         first = arm_draw(plan, rng) if len(plan["arms"]) > 1 else None
         number = 0 if first is None else int(np.searchsorted(bounds, first, side="right"))
-        draws = [some_draws(unit, rng) for unit in units(plan, number)]
-        record = {feature["name"]: _answer(feature, rng) for feature in plan["features"]}
+        sizes = [_size(plan["features"], block["features"]) for block in plan["arms"][number]["blocks"]]
+        blocks = zip(plan["arms"][number]["blocks"], sizes, strict=True)
+        draws = [some_draws({"protocol": block["protocol"], "values": range(m)}, rng) for block, m in blocks]
+        given = {feature["name"]: _answer(feature, rng) for feature in plan["features"]}
+        record = {name: answer for name, answer in given.items() if answer != LEFT_OUT}
         made.append({"plan": text, "record": record, "draws": arm_source(plan, number, draws, first).left.hex()})
     return made
 
 
 def _answer(feature: Document, rng: np.random.Generator) -> Any:
-    """Any answer; of ranges, now and then an edge, also the last one."""
+    """Any answer, or none where there need not be one; of ranges, now and then an edge, also the last one."""
+    if "missing" in feature and rng.random() < 0.4:
+        return (None, "", feature["missing"], LEFT_OUT)[int(rng.integers(4))]
     edges = feature.get("edges") if rng.random() < 0.3 else None
     return some_answer(feature, rng) if edges is None else edges[int(rng.integers(len(edges)))]
 
@@ -182,11 +211,12 @@ def _remove(rng: Random, document: Document) -> None:
 def _add(rng: Random, document: Document) -> None:
     table = rng.choice(_tables(document))
     if isinstance(table, dict):
-        table[rng.choice(["comment", "values", "edges", "assigned", "question", "__proto__", "p", "arms", "é"])] = (
-            deepcopy(rng.choice(JUNK))
-        )
+        table[rng.choice(NEW)] = deepcopy(rng.choice(JUNK))
     else:
         table.append(deepcopy(rng.choice([*table, *JUNK])))
+
+
+NEW = (*client.NEW_KEYS, "comment", "values", "edges", "assigned", "question", "__proto__", "p", "arms", "é")
 
 
 def _add_at_the_top(rng: Random, document: Document) -> None:

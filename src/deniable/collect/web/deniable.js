@@ -16,43 +16,37 @@ const EVERYBODY = "everybody"; // A plan without arms has one arm of this name.
 const MAX_VALUES = 4096; // A choice has at most so many values, and a block so many combinations of answers.
 const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 const ONE = 1n << 256n; // Logarithms are integers over this.
+const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
 
-const TRUE_WORDS = /^([Tt]rue|TRUE|1)$/;
-const FALSE_WORDS = /^([Ff]alse|FALSE|0)$/;
-const NUMBER = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
+const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
+const NUMBER = /^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|-?inf)$/;
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-0-9][-+.0-9eE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
 const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add one.
 
 /** The root of all errors that this module throws on purpose. */
 export class DeniableError extends Error {
-  get name() {
-    return "DeniableError";
-  }
+  name = "DeniableError";
 }
 
 /** A plan, or a protocol in it, that cannot be used. */
 export class PlanError extends DeniableError {
-  get name() {
-    return "PlanError";
-  }
+  name = "PlanError";
 }
 
 /** An answer that does not fit the question. */
 export class AnswerError extends DeniableError {
-  get name() {
-    return "AnswerError";
-  }
+  name = "AnswerError";
 }
 
 /** Randomize one record as a plan says; gives the bytes to send. See deniable.d.ts for the options. */
 export async function report(record, plan, options = {}) {
   const { expect = null, atMost = 8, public: names = [], arm = null, ...unknown } = options;
-  const listed = isText(names) || Array.isArray(names) || names instanceof Set;
+  const listed = isText(names) || isArray(names) || names instanceof Set;
   const right = listed && (expect === null || isText(expect)) && typeof atMost === "number" && atMost > 0;
   const kinds = [typeof expect, typeof atMost, typeof names, ...keysOf(unknown)]; // an answer might stand there by mistake
-  need(right && isEmpty(unknown), "options are expect (text), atMost (number above 0), public (names) and arm", kinds);
+  need(right && isEmpty(unknown), "options are expect, atMost, public and arm", kinds);
   const agreed = isText(names) ? [names] : [...names];
   const checked = await read(plan);
   const same = expect === null || expect === checked.fingerprint;
@@ -100,21 +94,19 @@ export async function questions(plan, arm) {
 
 /** Say to a respondent, in plain words, the most that can be learned from a report, and what is not protected. */
 export async function promise(plan) {
-  const { arms, assigned, public: shownNames, ratio } = await read(plan);
+  const { arms, assigned, ratio } = await read(plan);
   const worst = new Map(); // by answer, e^epsilon of the block that protects it least
   for (const block of arms.flat()) {
-    for (const { name } of block.features) {
+    for (const name of isPublic(block) ? [] : block.features.map(titleOf)) {
       if (!worst.has(name) || isAbove(block.ratio, worst.get(name))) worst.set(name, block.ratio);
     }
   }
   const alone = new Map();
-  for (const [name, least] of worst) {
-    if (!shownNames.includes(name)) alone.set(most(least), [...(alone.get(most(least)) ?? []), name]);
-  }
+  for (const [name, least] of worst) alone.set(most(least), [...(alone.get(most(least)) ?? []), name]);
   const who = assigned
     ? "Whoever invited you chose which, and must have done so by chance."
     : "This device draws it before any answer, so it says nothing of you.";
-  const open = shownNames.join(", ");
+  const open = arms[0].filter(isPublic).map(({ features }) => titleOf(features[0])).join(", ");
   const lines = [
     "Chance may change your answers on this device, before anything is sent.",
     arms.length > 1 && `You are asked one of ${arms.length} sets of questions. ${who}`,
@@ -129,6 +121,13 @@ export async function promise(plan) {
   ];
   const last = open && `Not protected at all, but sent as it is: ${open}.`;
   return [...(alone.size ? lines : ["Nothing is protected here."]), last].filter(Boolean).join("\n");
+}
+
+/** What people read as a question: its label, or else its name; of a multi-select question, both parts. */
+function titleOf({ name, question, label, question_label: whole }) {
+  if (question === undefined) return label ?? name;
+  const start = question + ": ";
+  return `${whole ?? question}: ${label ?? (name.startsWith(start) ? name.slice(start.length) : name)}`;
 }
 
 /** SHA-256, in hexadecimal, of what a parsed plan means, as JSON with sorted keys, no spaces, in UTF-8. */
@@ -147,19 +146,20 @@ export async function read(plan) {
   checkStated(document, "fingerprint", await fingerprint(document));
   const { version, assigned } = document;
   const tables = version === 1 ? armsOfVersion1(document) : document.arms;
-  const features = document.features.map(readFeature);
+  const features = document.features.map((table, place) => readFeature(table, place, version));
   const names = features.map(nameOf);
   follow(names.length && areDifferent(names), "features of different names", names);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table, number) => readArm(`arm ${number}`, table, features));
   checkArms(tables, arms, names);
   follow(assigned === undefined || (assigned === true && arms[1]), "assigned: true, of several arms", assigned);
-  const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && arms[0].some(({ places }) => places[1]));
-  follow(usual, `one arm: ${EVERYBODY}, with a block of several`, tables);
+  const isNew = arms[0].some(({ places }) => places[1]) || features.some(hasNewKeys);
+  const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && isNew);
+  follow(usual, `one arm: ${EVERYBODY}, with something new in version 2`, tables);
   const products = arms.map((arm) => arm.reduce(([a, b], { ratio: [c, d] }) => [a * c, b * d], [1n, 1n]));
   const ratio = products.reduce((one, other) => (isAbove(other, one) ? other : one));
   checkStated(document, "epsilon", logUp(ratio));
-  const widths = arms.map((arm) => sumOf(arm.map(({ m, protocol }) => widthOf(m, protocol))));
+  const widths = arms.map((arm) => sumOf(arm.map(widthOf)));
   const checked = {
     fingerprint: document.fingerprint,
     epsilon: document.epsilon, // of a whole report, in the largest arm
@@ -216,20 +216,20 @@ function armNumber(plan, arm, source) {
     need(number >= 0, `the arm must be one of ${shown(plan.names)}`, isText(arm) ? arm : typeof arm);
     return number;
   }
-  need(!plan.assigned, "the arm is assigned, not drawn: give its name, arm: ...", arm);
+  need(!plan.assigned, "the arm is assigned: give its name", arm);
   if (plan.arms.length === 1) return 0;
   let left = draw(source);
   return plan.shares.findIndex((share) => (left -= share) < 0);
 }
 
-// -- protocols: each has its numbers, the bits of its field, e^epsilon, and how it randomizes a code -------------------
+// -- protocols: each has its numbers, what it is for, e^epsilon, and how it randomizes a code and puts it into bits -----
 
 const COIN = [1, SCALE - 1];
 const CHOICES = ["choice", "several"];
 
 function bits(code, m, { p, q }, source, put) {
-  if (m === 1) return put(+(draw(source) < (code ? q : p)), 1);
-  for (let column = 0; column < m; column++) put(+(draw(source) < (column === code ? q : p)), 1);
+  const first = m > 1 ? 0 : 1; // a flag's one bit is that of true
+  for (let column = first; column < first + m; column++) put(+(draw(source) < (column === code ? q : p)), 1);
 }
 
 function keepOrUniform(code, m, { keep }, source, put) {
@@ -265,48 +265,47 @@ const PROTOCOLS = {
   "randomized response": {
     numbers: { p: COIN, q: COIN },
     kinds: ["flag"],
-    width: () => 1,
     ratio: (m, { p, q }) => (q * (SCALE - q) > p * (SCALE - p) ? [q, p] : [SCALE - p, SCALE - q]),
     perturb: bits,
   },
   "GRR": {
     numbers: { keep: COIN },
     kinds: CHOICES,
-    width: (m) => bitLength(m - 1),
     ratio: (m, { keep }) => keepRatio(m, keep),
     perturb: keepOrUniform,
   },
   "subset selection": {
     numbers: { q: COIN, size: [1, MAX_VALUES - 1] },
     kinds: CHOICES,
-    width: (m) => m,
     ratio: (m, { q, size }) => [q * (m - size), (SCALE - q) * size],
     perturb: subset,
   },
   "unary encoding": {
     numbers: { p: COIN, q: COIN },
     kinds: CHOICES,
-    width: (m) => m,
     ratio: (m, { p, q }) => [q * (SCALE - p), p * (SCALE - q)],
     perturb: bits,
   },
   "local hashing": {
     numbers: { keep: COIN, buckets: [2, MAX_VALUES] },
     kinds: CHOICES,
-    width: (m, { buckets }) => 128 + bitLength(buckets - 1),
     ratio: (m, { keep, buckets }) => keepRatio(buckets, keep),
     perturb: hashed,
   },
   "public": {
     numbers: {},
     kinds: ["flag", "choice"],
-    width: (m) => bitLength(Math.max(m, 2) - 1),
     ratio: () => [1, 1],
-    perturb: (code, m, protocol, source, put) => put(code, widthOf(m, protocol)),
+    perturb: (code, m, protocol, source, put) => put(code, bitLength(Math.max(m, 2) - 1)),
   },
 };
 
-const widthOf = (m, protocol) => PROTOCOLS[protocol.name].width(m, protocol);
+/** The bits of a block's field: those that it puts if all draws are zero. */
+function widthOf({ m, protocol }) {
+  let bits = 0;
+  PROTOCOLS[protocol.name].perturb(0, m, protocol, (count) => new Uint8Array(count), (_, width) => (bits += width));
+  return bits;
+}
 
 // -- the plan ---------------------------------------------------------------------------------------------------------
 
@@ -314,13 +313,13 @@ function parse(plan) {
   let text = plan;
   let document;
   try {
-    if (isObject(plan)) text = JSON.stringify(plan);
+    if (isObject(plan)) text = asJson(plan);
     document = isText(text) && JSON.parse(text);
   } catch {}
   follow(isTable(document), "a JSON object", typeof plan);
   checkText(text);
   const { version, features } = document;
-  follow([1, 2].includes(version) && Array.isArray(features), "version 1 or 2, and features", version);
+  follow([1, 2].includes(version) && isArray(features), "version 1 or 2, and features", version);
   return document;
 }
 
@@ -348,7 +347,7 @@ function need(right, what, found) {
 
 /** Refuse a plan that breaks a rule of spec/report-format.md. */
 function follow(right, rule, found) {
-  need(right, `the plan must follow the format of version 1 or 2 (${rule})`, found);
+  need(right, `the plan breaks the format (${rule})`, found);
 }
 
 function checkStated(document, key, made) {
@@ -366,18 +365,27 @@ function armsOfVersion1({ arms, assigned, features }) {
   return [{ name: EVERYBODY, share: SCALE, blocks }];
 }
 
-function readFeature(table, place) {
+function readFeature(table, place, version) {
   follow(isTable(table), `feature ${place}`, table);
-  const { name, question = "", values, edges, ...unknown } = table;
-  follow(isText(name) && isText(question), "name and question", table);
-  follow(isEmpty(unknown), `keys of ${name}`, unknown);
+  const { name, question, values, edges, missing, label, labels, question_label: whole, help, ...unknown } = table;
+  const texts = [question, missing, label, whole, help].every((text) => text === undefined || isText(text));
+  follow(isText(name) && texts, "texts", table);
+  follow(isEmpty(unknown) && (version === 2 || !hasNewKeys(table)), `keys of ${name}`, keysOf(table));
   if (values !== undefined) {
     const right = isList(values) && values.every(isText) && areDifferent(values) && isBetween(values.length, 2, MAX_VALUES);
     follow(right, `values of ${name}: 2 to ${MAX_VALUES} different texts`, values);
   }
+  if (missing !== undefined) {
+    const own = edges === undefined ? values?.includes(missing) : values?.at(-1) === missing && numberOf(missing) === null;
+    follow(own ?? (missing && !FLAG_WORDS.test(missing)), `missing of ${name}: an answer of its own`, missing);
+  }
   if (edges !== undefined) {
-    const right = values && isList(edges) && edges.every(isText) && edges.length === values.length + 1;
-    follow(right && areRising(edges.map(numberOf)), `edges of ${name}: rising, one more than values`, edges);
+    const right = values && isList(edges) && edges.length === values.length + (missing === undefined);
+    follow(right && edges.every(isText) && areRising(edges.map(numberOf)), `edges of ${name}: rising, one more than ranges`, edges);
+  }
+  if (labels !== undefined) {
+    const right = values && isTable(labels) && keysOf(labels).every((key) => values.includes(key) && isText(labels[key]));
+    follow(right, `labels of ${name}: of its values`, labels);
   }
   return table;
 }
@@ -399,8 +407,9 @@ function readBlock(where, table, all) {
   const right = areRising(places) && places.every((place) => isBetween(place, 0, all.length - 1));
   follow(right, `${where}: rising places`, places);
   const features = places.map((place) => all[place]);
-  const levels = features.map(({ values }) => values?.length ?? 2); // how many answers each feature has
-  const m = features[1] || features[0].values ? levels.reduce((a, b) => a * b) : 1; // 1 for a flag alone
+  const levels = features.map(({ values, missing }) => values?.length ?? (missing ? 3 : 2)); // answers of each feature
+  const alone = !features[1] && !features[0].values && levels[0] === 2;
+  const m = alone ? 1 : levels.reduce((a, b) => a * b); // 1 for a flag alone, which has one bit
   follow(m <= MAX_VALUES, `${where}: ${MAX_VALUES} combinations`, m);
   checkProtocol(where, protocol, m, features);
   const ratio = PROTOCOLS[protocol.name].ratio(m, protocol).map(BigInt); // products of integers below 2^53
@@ -468,27 +477,30 @@ function logOfRatio(a, b) {
 // -- answers ----------------------------------------------------------------------------------------------------------
 
 function blockCode({ features, levels }, record) {
-  return features.reduce((code, feature, at) => code * levels[at] + encode(feature, answerTo(record, feature.name)), 0);
+  return features.reduce((code, feature, at) => code * levels[at] + encode(feature, answerTo(record, feature)), 0);
 }
 
-function answerTo(record, name) {
+function answerTo(record, { name, missing }) {
   fit(isTable(record), "a record is an object such as {smoker: true}");
-  fit(has(record, name), `column ${shown(name)} is missing`);
-  return record[name];
+  fit(has(record, name) || missing !== undefined, `column ${shown(name)} is missing`);
+  return has(record, name) ? record[name] : null;
 }
 
 function fit(right, what) {
   if (!right) throw new AnswerError(what);
 }
 
-function encode({ name, values, edges }, answer) {
+function encode({ name, values, edges, missing }, given) {
   const column = `column ${shown(name)}`;
-  const number = numberOf(answer);
-  fit((answer ?? "") !== "" && !Number.isNaN(number), `${column} has no answer (null); leave the record out`);
+  const none = (given ?? "") === "" || Number.isNaN(given);
+  fit(!none || missing !== undefined, `${column} has no answer (null); leave the record out`);
+  const answer = none ? missing : given;
+  const number = none ? null : numberOf(answer);
   if (!values) {
-    const yes = isText(answer) ? TRUE_WORDS.test(answer) : number === 1;
-    fit(yes || (isText(answer) ? FALSE_WORDS.test(answer) : number === 0), `${column} takes true, false, 1 or 0`);
-    return +yes;
+    if (isText(answer) && answer === missing) return 2;
+    const word = isText(answer) || number !== null ? `${answer}` : "";
+    fit(FLAG_WORDS.test(word), `${column} takes true, false, 1 or 0`);
+    return +/^[tT1]/.test(word);
   }
   const another = typeof answer === "boolean" || (number === null && !isText(answer));
   fit(!another, `${column} takes text or a number, and got another type`);
@@ -497,17 +509,16 @@ function encode({ name, values, edges }, answer) {
   fit(edges, `${column}: the answer is not one of its values ${shown(values)}`);
   fit(number !== null, `${column} takes a number`);
   const bounds = edges.map(numberOf);
-  const last = bounds.at(-1);
-  const within = bounds[0] <= number && number <= last;
-  fit(within, `${column}: the answer is outside its ranges, ${edges[0]} to ${edges.at(-1)}`);
-  return number === last ? values.length - 1 : bounds.findIndex((bound) => bound > number) - 1;
+  const last = bounds.length - 1;
+  const within = bounds[0] <= number && number <= bounds[last];
+  fit(within, `${column}: the answer is outside its ranges, ${edges[0]} to ${edges[last]}`);
+  return number === bounds[last] ? last - 1 : bounds.findIndex((bound) => bound > number) - 1;
 }
 
 /** A number, also from text such as "-1.5e3" or "inf", or from true and false; null for anything else. */
 function numberOf(answer) {
-  if (answer === "inf" || answer === "-inf") return answer === "inf" ? Infinity : -Infinity;
-  if (isText(answer)) return NUMBER.test(answer) ? Number(answer) : null;
-  return typeof answer === "number" || typeof answer === "boolean" ? Number(answer) : null;
+  if (isText(answer)) return NUMBER.test(answer) ? Number(answer.replace("inf", "Infinity")) : null;
+  return ["number", "boolean"].includes(typeof answer) ? Number(answer) : null;
 }
 
 /** Write a number as a choice's values write it: whole ones without a point, others as short as is exact. */
@@ -521,29 +532,35 @@ function numberText(number) {
 
 const has = Object.hasOwn;
 const keysOf = Object.keys;
+const asJson = JSON.stringify;
+const { isArray } = Array;
 const nameOf = ({ name }) => name;
 const shareOf = ({ share }) => share;
 const sumOf = (list) => list.reduce((a, b) => a + b);
 const isText = (value) => typeof value === "string";
 const isObject = (value) => typeof value === "object" && value !== null;
-const isTable = (value) => isObject(value) && !Array.isArray(value);
-const isList = (value) => Array.isArray(value) && value.length > 0;
+const isTable = (value) => isObject(value) && !isArray(value);
+const isList = (value) => isArray(value) && value.length > 0;
 const isEmpty = (table) => !keysOf(table).length;
+const hasNewKeys = (feature) => NEW_KEYS.some((key) => has(feature, key));
 const isPublic = (block) => block.public;
 const isBetween = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
 const areDifferent = (list) => new Set(list).size === list.length;
 const areRising = (list) => list.every((one, at) => one !== null && (!at || list[at - 1] < one));
 
+/** A text whose order among others is by code points, as Python sorts, not by UTF-16. */
+const codePoints = (text) => Array.from(text, (letter) => letter.codePointAt().toString(16).padStart(6, 0)).join("");
+
 function canonical(value) {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const pairs = keysOf(value).sort().map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`);
+  if (isArray(value)) return `[${value.map(canonical)}]`;
+  if (!isObject(value)) return asJson(value);
+  const keys = keysOf(value).sort((a, b) => (codePoints(a) < codePoints(b) ? -1 : 1));
+  const pairs = keys.map((key) => `${asJson(key)}:${canonical(value[key])}`);
   return `{${pairs}}`;
 }
 
 function shown(value) {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 200 ? text.slice(0, 200) + "..." : text;
+  return (asJson(value) ?? "nothing").slice(0, 200);
 }
 
 function freeze(value) {
