@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -92,25 +93,29 @@ def test_every_plan_is_read_alike(run: javascript.Run, file: Path) -> None:
     assert run(file, cases) == expected
 
 
-def random_cases() -> list[Case]:
-    """So many reports by each protocol, ten for each plan."""
+@cache
+def random_cases() -> tuple[list[Case], list[Any]]:
+    """So many reports by each protocol, ten for each plan; with what Python makes of them."""
     rng, draws = Random(22), np.random.default_rng(22)
     plans = [document_of(rng, protocol) for protocol in client.PERTURB for _ in range(-(-CASES // 10))]
-    return [case for plan in plans for case in scripted_cases(plan, 10, draws)]
+    cases = [case for plan in plans for case in scripted_cases(plan, 10, draws)]
+    return cases, in_python(cases)
 
 
-def altered_cases() -> list[Case]:
+@cache
+def altered_cases() -> tuple[list[Case], list[Any]]:
+    """Altered plans, with what Python makes of them."""
     rng = Random(23)
     plans = [document_of(rng, rng.choice([*client.PERTURB])) for _ in range(100)]
     plans += [json.loads(plan.to_json()) for plan in (*PLANS.values(), *DESIGNS.values()) if len(plan.to_json()) < 9000]
-    return [{"plan": altered(rng, rng.choice(plans))} for _ in range(CASES if CASES > 1000 else 4 * CASES)]
+    cases: list[Case] = [{"plan": altered(rng, rng.choice(plans))} for _ in range(max(CASES, 1000))]
+    return cases, in_python(cases)
 
 
 @pytest.mark.slow
 @everywhere
 def test_random_reports_are_the_same_bytes(run: javascript.Run, file: Path) -> None:
-    cases = random_cases()
-    expected = in_python(cases)
+    cases, expected = random_cases()
     assert all(isinstance(one, list) and one[1] == 0 for one in expected)
     found = run(file, cases)
     assert [at for at, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]] == []
@@ -119,8 +124,7 @@ def test_random_reports_are_the_same_bytes(run: javascript.Run, file: Path) -> N
 @pytest.mark.slow
 @everywhere
 def test_altered_plans_are_accepted_and_refused_alike(run: javascript.Run, file: Path) -> None:
-    cases = altered_cases()
-    expected = in_python(cases)
+    cases, expected = altered_cases()
     accepted = sum(isinstance(one, dict) for one in expected)
     assert 0.1 < accepted / len(cases) < 0.6  # neither is rare, or the test would say little
     found = run(file, cases)

@@ -85,7 +85,8 @@ def test_reports_are_made_of_the_bytes_that_the_browser_draws() -> None:
     Object.defineProperty(globalThis, "crypto", {value: {getRandomValues, subtle: crypto.subtle}});
     for (const {plan, record, draws} of cases) {
       left = draws.match(/../g) ?? [];
-      const sent = await client.report(record, plan, {public: JSON.parse(plan).features.map(one => one.name), atMost: 1e9});
+      const names = JSON.parse(plan).features.map(one => one.name);
+      const sent = await client.report(record, plan, {public: names, atMost: 1e9});
       found.push([[...sent].map(hex).join(""), left.length]);
     }
     return found;

@@ -27,6 +27,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BRO
 # Chromium is started by root in a closed network, and must neither need a sandbox nor call anybody.
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync")
 
+PART = 2000  # A browser is given so many cases at once; more of them make messages that are too long.
+
 IN_NODE = """
 const [file, runner] = process.argv.slice(1);
 const [client, { runCases }] = await Promise.all([import(file), import(runner)]);
@@ -69,9 +71,10 @@ def in_chromium(file: Path, cases: Sequence[Case]) -> list[Any]:
         page = browser.new_page()
         page.route("http://localhost/**", give)
         page.goto("http://localhost/")
-        found = page.evaluate(IN_BROWSER, json.dumps(cases))
+        parts = [cases[at : at + PART] for at in range(0, len(cases), PART)]
+        found = [one for part in parts for one in json.loads(page.evaluate(IN_BROWSER, json.dumps(part)))]
         browser.close()
-    return list(json.loads(found))
+    return found
 
 
 def in_python(cases: Sequence[Case]) -> list[Any]:

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from deniable import client
-from tests.support.scripted import arm_draw, arm_source, some_answer, some_draws
+from tests.support.scripted import LEFT_OUT, arm_draw, arm_source, some_answer, some_draws
 from tests.support.situations import values
 
 Document = dict[str, Any]
 NAMES = ("a", "größe", "日本 🎈", "constructor", "__proto__", 'quo"te\\', "1", "tab\there", "\u2028")
 ODD_VALUES = ("\U0001f388", "\uffee", "__proto__", "10", "9", "true")  # UTF-16 sorts the first two the other way
-LEFT_OUT = "this answer is not in the record at all"
 JUNK: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 3, 65535, 65536, 1.5, 10**30, "", "x", "v1"),
     *([], {}, {"v1": "x"}, [0], ["a", "b"]),
@@ -149,15 +148,13 @@ def scripted_cases(document: Document, count: int, rng: np.random.Generator) -> 
         blocks = zip(plan["arms"][number]["blocks"], sizes, strict=True)
         draws = [some_draws({"protocol": block["protocol"], "values": range(m)}, rng) for block, m in blocks]
         given = {feature["name"]: _answer(feature, rng) for feature in plan["features"]}
-        record = {name: answer for name, answer in given.items() if answer != LEFT_OUT}
+        record = {name: answer for name, answer in given.items() if answer is not LEFT_OUT}
         made.append({"plan": text, "record": record, "draws": arm_source(plan, number, draws, first).left.hex()})
     return made
 
 
 def _answer(feature: Document, rng: np.random.Generator) -> Any:
     """Any answer, or none where there need not be one; of ranges, now and then an edge, also the last one."""
-    if "missing" in feature and rng.random() < 0.4:
-        return (None, "", feature["missing"], LEFT_OUT)[int(rng.integers(4))]
     edges = feature.get("edges") if rng.random() < 0.3 else None
     return some_answer(feature, rng) if edges is None else edges[int(rng.integers(len(edges)))]
 

@@ -13,6 +13,14 @@ export interface Feature {
   readonly values?: readonly string[];
   /** The edges of ranges, as text, one more than there are ranges. */
   readonly edges?: readonly string[];
+  /** What a skipped question is called: it may be left out of the record, and is then sent as that. */
+  readonly missing?: string;
+  /** What people read in place of the name, and below it. */
+  readonly label?: string;
+  readonly help?: string;
+  /** What people read in place of some of the values, and of a multi-select question. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly question_label?: string;
 }
 
 /** A question to ask; what is public is sent as it is. */
