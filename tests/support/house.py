@@ -20,6 +20,7 @@ ORDER = (
     ("simulate", "paper"),
     ("analyses",),
     ("page", "validation"),
+    ("collect",),
     ("cli",),
     ("__main__",),
 )
