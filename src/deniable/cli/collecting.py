@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,15 @@ from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say how to install what collecting needs, where it is not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise DeniableError(f"collecting needs {error.name}; install it with: pip install 'deniable[serve]'") from None
 
 
 def add_serve(commands: "Commands") -> None:
@@ -43,11 +54,9 @@ def add_serve(commands: "Commands") -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> None:
-    try:
+    with _extra():
         from deniable.collect.collector import Collector, Limits
         from deniable.collect.serve import listen, opener, serve, server_for
-    except ImportError as error:
-        raise DeniableError(f"serving needs {error.name}; install it with: pip install 'deniable[serve]'") from None
     from deniable.survey.plan import Plan
 
     for option, least in (("most_waiting", 1), ("most_requests", 1), ("port", 0)):
@@ -89,7 +98,8 @@ def add_collect(commands: "Commands") -> None:
 
 
 def _collect(arguments: argparse.Namespace) -> None:
-    from deniable.collect.pipes import collect
+    with _extra():
+        from deniable.collect.pipes import collect
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
