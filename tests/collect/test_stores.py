@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
+from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.stores.store import Entry, Outcome, Store, StoredCounts
 from tests.collect.stores import PLANS, SIZES, Model, add_plans, everything, made_up, seal
@@ -18,9 +19,12 @@ NEW, SAME, OTHER, UNINVITED = Outcome
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a folder in which syncing costs nothing
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = SqliteLog(tmp_path / "survey.db")
+@pytest.fixture(params=["SQLite", "PostgreSQL"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "SQLite":
+        opened: Store = SqliteLog(tmp_path / "survey.db")
+    else:
+        opened = PostgresStore(request.getfixturevalue("database"))
     add_plans(opened)
     yield opened
     opened.close()
@@ -120,7 +124,7 @@ class StoreMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = TemporaryDirectory(dir=MEMORY)
-        self.model, self.day, self.counted = Model(), 1, 0
+        self.model, self.day, self.made = Model(), 1, set[bytes]()
         self.open()
 
     def open(self) -> None:
@@ -160,12 +164,12 @@ class StoreMachine(RuleBasedStateMachine):
     def invited(self, seed: int, known: bool) -> None:
         rng = random.Random(seed)
         hash = rng.randbytes(32)
-        if known and hash not in self.model.unspent:
+        if known and hash not in self.made:
+            self.made.add(hash)
             self.store.add_invitations([hash])
             self.model.unspent.add(hash)
         one, two = made_up(rng, count=2)
         self.check([one._replace(invitation=hash), two._replace(invitation=hash)])
-        self.model.unspent.discard(hash)
 
     @rule()
     def restart(self) -> None:
@@ -186,6 +190,10 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def export(self) -> None:
         assert everything(self.store) == self.model.stored
+
+    @invariant()
+    def spent_once(self) -> None:
+        assert self.store.invitations() == (len(self.made), len(self.made) - len(self.model.unspent))
 
     @invariant()
     def counted_once(self) -> None:

@@ -120,6 +120,7 @@ async def metrics(request: Request) -> Response:
     """Totals since the start, in the text format of Prometheus."""
     collector = collector_of(request)
     writer = collector.writer
+    stored = await asyncio.to_thread(writer.store.total) if writer.store is not None else "NaN"
     rows = [
         *((f'deniable_reports_total{{outcome="{o.name.lower()}"}}', writer.outcomes[o]) for o in Outcome),
         ('deniable_reports_total{outcome="malformed"}', collector.malformed),
@@ -127,7 +128,7 @@ async def metrics(request: Request) -> Response:
         ("deniable_commits_total", writer.commits),
         ("deniable_store_failures_total", writer.failures),
         ("deniable_reports_waiting", writer.size),
-        ("deniable_reports_stored", writer.store.total() if writer.store is not None else "NaN"),
+        ("deniable_reports_stored", stored),
     ]
     lines = [f"{name} {value}\n" for name, value in rows]
     return PlainTextResponse("".join(lines), media_type="text/plain; version=0.0.4")
