@@ -91,6 +91,8 @@ class SqliteLog(Store):
                 "delete from groups where (first is null) = (select sealed from parts where parts.part = groups.part)"
             )
         for seq, plan, data in self.db.execute("select seq, plan, data from groups order by seq"):
+            if plan not in self.sizes or not data or len(data) % (ID_BYTES + self.sizes[plan]):
+                raise CollectError(f"{self.path}: is damaged in group {seq}; take the file from a backup")
             self.seen.add(self.seen.tags(_ids(data, self.sizes[plan])), seq)
             self.reports += len(data) // (ID_BYTES + self.sizes[plan])
             self.last = seq
