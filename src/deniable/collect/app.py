@@ -87,6 +87,7 @@ def application(collector: Collector, *, origins: Sequence[str] = ()) -> Starlet
             Refused: handle, Busy: _busy, CollectError: _busy, HTTPException: _http, Exception: _failed,
         },
     )  # fmt: skip
+    app.router.redirect_slashes = False
     app.state.collector = collector
     return app
 
