@@ -73,6 +73,7 @@ async def batch(request: Request) -> Response:
     collector, plan = collector_of(request), _plan(request)
     if collector.invited:
         raise Refused(403, "this survey needs an invitation with each report; send them one by one")
+    collector.writer.check_room(_declared(request) // plan.step)  # before its body is read and looked at
     body = await body_of(request, collector.limits.batch * plan.step, collector.limits.body_seconds)
     if len(body) % plan.step:
         raise Refused(400, f"each report takes {plan.step} bytes, its id and {plan.form.size} of the report")
@@ -82,6 +83,12 @@ async def batch(request: Request) -> Response:
     conflicts = [e.id.hex() for e, outcome in zip(entries, outcomes, strict=True) if outcome is Outcome.OTHER]
     found = {"new": outcomes.count(Outcome.NEW), "same": outcomes.count(Outcome.SAME)}
     return JSONResponse({**found, "conflicts": conflicts, "malformed": malformed})
+
+
+def _declared(request: Request) -> int:
+    """The length of the body that a request announces, or 0."""
+    declared = request.headers.get("content-length", "0")
+    return int(declared) if declared.isdecimal() and len(declared) < 12 else 0
 
 
 def _entries(body: bytes, plan: Served) -> tuple[list[Entry], list[str]]:

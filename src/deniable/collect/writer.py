@@ -55,14 +55,17 @@ class Writer(Thread):
             raise Busy
         return self.store
 
+    def check_room(self, count: int) -> None:
+        """Refuse so many reports if they cannot wait here now; one request alone may always wait."""
+        if (self.size and self.size + count > self.most_waiting) or self.stopping or self.store is None:
+            self.refused += count
+            raise Busy
+
     async def write(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Store entries; when this returns, they are stored for good."""
         answer: Answer = asyncio.get_running_loop().create_future()
         with self.wake:
-            full = self.size and self.size + len(entries) > self.most_waiting
-            if full or self.stopping or self.store is None:
-                self.refused += len(entries)
-                raise Busy
+            self.check_room(len(entries))
             self.waiting.append((entries, answer))
             self.size += len(entries)
             self.wake.notify()
