@@ -16,6 +16,7 @@ from deniable.collect.writer import Busy, today
 from deniable.counts.counts import Counts
 from deniable.counts.tally import Tally
 from deniable.errors import CollectError
+from deniable.kernels import plain
 from deniable.reports.fields import report_bytes
 from deniable.reports.parquet import write
 from deniable.reports.reports import Reports
@@ -34,17 +35,28 @@ def reports_in(data: bytes, plan: Plan) -> Reports:
     return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
 
 
-def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event | None = None) -> None:
-    """Sort a closed part by id and count it; given up, as if it had not begun, if it is to end meanwhile."""
+def _tally(plan: Plan) -> Tally:
+    """An empty tally that counts without compiled code, which stops all requests for a second when it is loaded."""
+    tally = Tally.of(plan)
+    tally.tools = plain
+    return tally
+
+
+def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event) -> None:
+    """Sort a closed part by id and count it; given up, as if it had not begun, if it is to end meanwhile.
+
+    It rests as long as it works, so that half of the time is left to requests.
+    """
     sealing = store.seal(part)
     counts = []
     for number in store.plans_in(part):
-        tally = Tally.of(plans[number])
+        tally, start = _tally(plans[number]), time.monotonic()
         for chunk in sealing.chunks(number):
-            if ending is not None and ending.is_set():
-                raise Busy
             sealing.keep(number, chunk)
             tally.add(reports_in(chunk, plans[number]))
+            if ending.wait(time.monotonic() - start):
+                raise Busy
+            start = time.monotonic()
         counts.append(StoredCounts(part, number, tally.n, _to_bytes(tally.counts())))
     sealing.done(counts)
     while sealing.tidy():
@@ -120,7 +132,7 @@ class Results(Thread):
             return made
 
     def _count(self, number: int) -> Counts:
-        store, tally = self.store(), Tally.of(self.plans()[number])
+        store, tally = self.store(), _tally(self.plans()[number])
         parts = store.parts()
         for part in parts:
             if not part.sealed:

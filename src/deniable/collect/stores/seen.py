@@ -23,10 +23,10 @@ HALF = np.uint64(32)  # A word has its tag in the upper half of its bits.
 
 
 class Seen:
-    """A hash table from ids to the groups that hold them. It changes: `add` adds to it."""
+    """A hash table from ids to the groups that hold them, with room for as many as are expected. `add` adds to it."""
 
-    def __init__(self) -> None:
-        self.words = np.zeros(SMALLEST, np.uint64)
+    def __init__(self, expected: int = 0) -> None:
+        self.words = np.zeros(max(SMALLEST, int(expected / FULL)), np.uint64)
         self.old = np.zeros(0, np.uint64)  # the table before, while its entries are moved
         self.moved = 0  # places of the old table that were moved
         self.n = 0

@@ -27,7 +27,7 @@ APPLICATION = 0x646E4331  # The file's header says by this number that it is a s
 CHUNK_BYTES = 1 << 19  # A group of a sealed part has at most about this many bytes.
 SAMPLED = 64  # Of what is read at once about this many ids are looked at to part the ids evenly into passes.
 READ_BYTES = 1 << 22  # Groups are read about this many bytes at a time.
-SORT_BYTES = 1 << 26  # A part is sorted in passes of about this many bytes each.
+SORT_BYTES = 1 << 24  # A part is sorted in passes of about this many bytes each.
 DEAD_GROUPS = 64  # So many groups are removed in one transaction after a part was sealed.
 WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has this many pages.
 
@@ -52,7 +52,7 @@ class SqliteLog(Store):
     """The store in a file, which one process has open at a time."""
 
     def __init__(self, path: str | Path, *, vfs: str | None = None, synchronous: str = "full") -> None:
-        self.path, self.seen, self.sizes = Path(path), Seen(), dict[int, int]()
+        self.path, self.sizes = Path(path), dict[int, int]()
         self.lock = RLock()  # held by whoever uses the connection, through whole transactions
         self.reports, self.last = 0, 0  # how many are stored, and the number of the last group
         self.moved: list[tuple[int, int, int]] = []  # (first group, last group, part) of parts that were sealed since
@@ -90,6 +90,9 @@ class SqliteLog(Store):
             self.db.execute(
                 "delete from groups where (first is null) = (select sealed from parts where parts.part = groups.part)"
             )
+        lengths = dict(self._all("select plan, sum(length(data)) from groups group by plan"))
+        expected = sum(length // (ID_BYTES + self.sizes.get(plan, 0)) for plan, length in lengths.items())
+        self.seen = Seen(expected + expected // 8)  # room for some more before it grows
         for seq, plan, data in self.db.execute("select seq, plan, data from groups order by seq"):
             if plan not in self.sizes or not data or len(data) % (ID_BYTES + self.sizes[plan]):
                 raise CollectError(f"{self.path}: is damaged in group {seq}; take the file from a backup")
