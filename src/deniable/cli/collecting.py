@@ -25,7 +25,7 @@ def _extra() -> Iterator[None]:
 
 def add_serve(commands: "Commands") -> None:
     """Add `deniable serve`."""
-    command = add_command(commands, "serve", "collect reports over HTTP, with a survey page and the results so far")
+    command = add_command(commands, "serve", "collect reports over HTTP, and show the results so far")
     command.add_argument(
         "plans",
         nargs="+",
@@ -82,7 +82,7 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 def add_collect(commands: "Commands") -> None:
     """Add `deniable collect`."""
-    command = add_command(commands, "collect", "collect reports from NDJSON, CSV or Parquet files of another pipe")
+    command = add_command(commands, "collect", "take reports from NDJSON, CSV or Parquet of another pipe")
     command.add_argument("plan", metavar="PLAN.json", help="the plan that the reports were made by")
     command.add_argument(
         "inputs",
