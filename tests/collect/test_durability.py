@@ -126,20 +126,20 @@ class Survey:
         return True
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("lasting", [False, True], ids=["once", "until it is mended"])
-@pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError], ids=["EIO", "ENOSPC"])
-def test_an_error_at_every_operation(memory: Path, error: type[apsw.Error], lasting: bool) -> None:
-    """Each operation of a small survey fails in turn: opening, writing, syncing, sealing, copying the log."""
-    name = f"failing {error.__name__} {lasting}"
+def sweep(memory: Path, error: type[apsw.Error], lasting: bool, kind: type[Survey] = Survey) -> tuple[int, int]:
+    """Let each operation of a small survey fail in turn: opening, writing, syncing, sealing, copying the log.
+
+    How many operations there were, and how many of the failures reached the survey.
+    """
+    name = f"failing {error.__name__} {lasting} {kind.__name__}"
     disk, rng = FailingDisk(name), random.Random(6)
     steps: list[list[Entry] | None] = [made_up(rng, 1, n) for n in (1, 30, 300, 2)]
     steps += [None, made_up(rng, 2, 40), made_up(rng, 1, 3)]
-    fails_at = failures = 0
+    fails_at = reached = 0
     while True:
         fails_at += 1
         path = memory / str(fails_at)
-        survey = Survey(path, name)
+        survey = kind(path, name)
         disk.set(fails_at, error, lasting)
         for step in steps:
             if not survey.attempt(step):
@@ -156,7 +156,28 @@ def test_an_error_at_every_operation(memory: Path, error: type[apsw.Error], last
         for file in memory.glob(f"{fails_at}*"):
             file.unlink()
         if not disk.failed:
-            break
-        failures += survey.errors > 0
-    assert fails_at > 60
-    assert failures > fails_at / 2  # others are met by SQLite itself, or when all is done
+            return fails_at, reached
+        reached += survey.errors > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "until it is mended"])
+@pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError], ids=["EIO", "ENOSPC"])
+def test_an_error_at_every_operation(memory: Path, error: type[apsw.Error], lasting: bool) -> None:
+    operations, reached = sweep(memory, error, lasting)
+    assert operations > 60
+    assert reached > operations / 2  # others are met by SQLite itself, or when all is done
+
+
+class Careless(Survey):
+    """A survey that acknowledges what its store could not keep: the control."""
+
+    def attempt(self, entries: list[Entry] | None) -> bool:
+        done = super().attempt(entries)
+        self.acknowledged |= {entry.id: (entry.plan, entry.report) for entry in entries or ()}
+        return done or entries is not None
+
+
+def test_a_survey_that_acknowledges_too_early_is_found(memory: Path) -> None:
+    with pytest.raises(AssertionError):
+        sweep(memory, apsw.FullError, False, Careless)

@@ -31,8 +31,16 @@ def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(CollectError, match="an SQLite file, but no store of reports"):
         SqliteLog(tmp_path / "other.db")
-    with pytest.raises(CollectError, match="the store failed"):
+    with pytest.raises(CollectError, match="survey.db: the store failed: No such file or directory"):
         SqliteLog(tmp_path / "no folder" / "survey.db")
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+    assert len(list(tmp_path.iterdir())) == 2  # the file and its write-ahead log
+    store.close()
 
 
 @pytest.mark.parametrize(

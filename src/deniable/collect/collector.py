@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from deniable import client
 from deniable.collect.access import hash_of, new_token
-from deniable.collect.sealing import Results
+from deniable.collect.sealing import Results, new_tally
 from deniable.collect.stores.store import Store
 from deniable.collect.well_formed import ReportForm
 from deniable.collect.writer import Writer
@@ -73,6 +73,8 @@ class Collector:
             form = ReportForm.of(checked)
             served[checked.fingerprint] = Served(number, checked.fingerprint, text, form, 16 + form.size)
         self._plans = {number: Plan.from_json(text) for number, text in store.plans().items()}
+        for plan in self._plans.values():
+            new_tally(plan)  # what could not be counted later is refused now
         self.served = served
 
     @property

@@ -4,9 +4,9 @@ A part is counted once, when it is sealed, from the reports in the order in whic
 same transaction. Results so far are the counts of sealed parts and a tally of what is not sealed yet.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Lock, Thread
@@ -35,7 +35,7 @@ def reports_in(data: bytes, plan: Plan) -> Reports:
     return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
 
 
-def _tally(plan: Plan) -> Tally:
+def new_tally(plan: Plan) -> Tally:
     """An empty tally that counts without compiled code, which stops all requests for a second when it is loaded."""
     tally = Tally.of(plan)
     tally.tools = plain
@@ -50,7 +50,7 @@ def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event)
     sealing = store.seal(part)
     counts = []
     for number in store.plans_in(part):
-        tally, start = _tally(plans[number]), time.monotonic()
+        tally, start = new_tally(plans[number]), time.monotonic()
         for chunk in sealing.chunks(number):
             sealing.keep(number, chunk)
             tally.add(reports_in(chunk, plans[number]))
@@ -95,8 +95,12 @@ class Results(Thread):
     def run(self) -> None:
         """Seal what is over, now and then."""
         while not self.ending.is_set():
-            with suppress(Busy, CollectError):  # it is tried again
+            try:
                 self.seal()
+            except (Busy, CollectError):  # it is tried again
+                pass
+            except Exception:
+                logging.getLogger(__name__).exception("a part could not be sealed")
             self.ending.wait(LOOK_SECONDS)
 
     def stop(self) -> None:
@@ -132,7 +136,7 @@ class Results(Thread):
             return made
 
     def _count(self, number: int) -> Counts:
-        store, tally = self.store(), _tally(self.plans()[number])
+        store, tally = self.store(), new_tally(self.plans()[number])
         parts = store.parts()
         for part in parts:
             if not part.sealed:

@@ -57,6 +57,7 @@ class SqliteLog(Store):
         self.reports, self.last = 0, 0  # how many are stored, and the number of the last group
         self.moved: list[tuple[int, int, int]] = []  # (first group, last group, part) of parts that were sealed since
         with self._errors():
+            self.path.touch(mode=0o600)  # for its owner alone, if it is new
             self.db = apsw.Connection(str(path), vfs=vfs)
             try:
                 self._prepare(synchronous)
@@ -90,7 +91,7 @@ class SqliteLog(Store):
             self.db.execute(
                 "delete from groups where (first is null) = (select sealed from parts where parts.part = groups.part)"
             )
-        lengths = dict(self._all("select plan, sum(length(data)) from groups group by plan"))
+        lengths = dict(self._all("select plan, coalesce(sum(length(data)), 0) from groups group by plan"))
         expected = sum(length // (ID_BYTES + self.sizes.get(plan, 0)) for plan, length in lengths.items())
         self.seen = Seen(expected + expected // 8)  # room for some more before it grows
         for seq, plan, data in self.db.execute("select seq, plan, data from groups order by seq"):
@@ -115,8 +116,8 @@ class SqliteLog(Store):
             raise CollectError(f"{self.path}: another process has this store open; stop that one first") from None
         except apsw.NotADBError:
             raise CollectError(f"{self.path}: is there, but is no store of reports; give another --store") from None
-        except apsw.Error as error:
-            raise CollectError(f"{self.path}: the store failed: {error}") from None
+        except (apsw.Error, OSError) as error:
+            raise CollectError(f"{self.path}: the store failed: {getattr(error, 'strerror', error)}") from None
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
