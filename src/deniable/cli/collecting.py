@@ -68,6 +68,8 @@ def _serve(arguments: argparse.Namespace) -> None:
     collector = Collector(opener(arguments.store), plans, invited=arguments.invited, limits=limits)
     try:
         token = collector.make_token(arguments.new_token) if arguments.new_token else collector.first_token()
+        if arguments.new_token and token is None:
+            raise DeniableError(f"--new-token: there is a token named {arguments.new_token!r} already")
         address = listening.getsockname()
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
         if token is not None:

@@ -17,7 +17,7 @@ from deniable.collect.access import hash_of, new_invitation, whose
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Collector
 from deniable.collect.sealing import export
-from deniable.errors import CollectError, DeniableError
+from deniable.errors import DeniableError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -168,12 +168,9 @@ async def tokens(request: Request) -> Response:
     name = (await _json(request)).get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
         raise Refused(400, f'a token needs a name of at most {LONGEST_NAME} characters: {{"name": "Ann"}}')
-    try:
-        token = await asyncio.to_thread(collector.make_token, name)
-    except CollectError as error:
-        if "already" not in str(error):
-            raise
-        raise Refused(409, str(error)) from None
+    token = await asyncio.to_thread(collector.make_token, name)
+    if token is None:
+        raise Refused(409, "there is a token of this name already; revoke it first, or give another name")
     return JSONResponse({"name": name, "token": token}, 201)
 
 

@@ -10,7 +10,6 @@ from deniable.collect.sealing import Results, new_tally
 from deniable.collect.stores.store import Store
 from deniable.collect.well_formed import ReportForm
 from deniable.collect.writer import Writer
-from deniable.errors import CollectError
 from deniable.survey.plan import Plan
 
 FIRST_ANALYST = "analyst"  # The name of the token that a new store gets.
@@ -106,11 +105,11 @@ class Collector:
         store = self.writer.opened()
         return None if store.analysts() else self.make_token(FIRST_ANALYST)
 
-    def make_token(self, name: str) -> str:
-        """A new token for an analyst of this name, which must be new."""
+    def make_token(self, name: str) -> str | None:
+        """A new token for an analyst of this name; None if there is one already."""
         store = self.writer.opened()
         if name in store.analysts():
-            raise CollectError(f"there is a token named {name!r} already; revoke it first, or give another name")
+            return None
         token = new_token()
         store.set_analyst(name, hash_of(token))
         return token
