@@ -29,8 +29,10 @@ def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "other.db")
     other.execute("create table precious(x)")
     other.close()
+    before = (tmp_path / "other.db").read_bytes()
     with pytest.raises(CollectError, match="an SQLite file, but no store of reports"):
         SqliteLog(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
     with pytest.raises(CollectError, match="survey.db: the store failed: No such file or directory"):
         SqliteLog(tmp_path / "no folder" / "survey.db")
 

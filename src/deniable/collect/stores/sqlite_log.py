@@ -57,7 +57,8 @@ class SqliteLog(Store):
         self.reports, self.last = 0, 0  # how many are stored, and the number of the last group
         self.moved: list[tuple[int, int, int]] = []  # (first group, last group, part) of parts that were sealed since
         with self._errors():
-            self.path.touch(mode=0o600)  # for its owner alone, if it is new
+            if not self.path.exists():
+                self.path.touch(mode=0o600)  # for its owner alone
             self.db = apsw.Connection(str(path), vfs=vfs)
             try:
                 self._prepare(synchronous)
@@ -69,16 +70,15 @@ class SqliteLog(Store):
     def _prepare(self, synchronous: str) -> None:
         """Take the file for this process alone, durably; what a write-ahead log holds goes into the file."""
         wal = wal_is_safe(tuple(map(int, apsw.sqlite_lib_version().split("."))))
+        self._all("pragma locking_mode=exclusive")
+        ((application,),) = self._all("pragma application_id")
+        if application != APPLICATION and self._all("select 1 from sqlite_schema"):
+            raise CollectError(f"{self.path}: is an SQLite file, but no store of reports; give another --store")
         for setting in (
-            "locking_mode=exclusive", f"journal_mode={'wal' if wal else 'truncate'}", f"synchronous={synchronous}",
-            f"wal_autocheckpoint={WAL_PAGES}", "secure_delete=on", "trusted_schema=off",
+            f"journal_mode={'wal' if wal else 'truncate'}", f"synchronous={synchronous}", "secure_delete=on",
+            f"wal_autocheckpoint={WAL_PAGES}", "trusted_schema=off", f"application_id={APPLICATION}",
         ):  # fmt: skip
             self._all(f"pragma {setting}")
-        ((application,),) = self._all("pragma application_id")
-        if application != APPLICATION:
-            if self._all("select 1 from sqlite_schema"):
-                raise CollectError(f"{self.path}: is an SQLite file, but no store of reports; give another --store")
-            self._all(f"pragma application_id={APPLICATION}")
         with self.db:
             self.db.execute(TABLES)
         if wal:  # after a failed sync only what is written anew is known to be there
