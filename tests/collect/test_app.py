@@ -2,6 +2,7 @@
 
 import io
 import random
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,12 +14,14 @@ import pytest
 
 import deniable as dn
 from deniable import client
+from deniable.collect import sealing, writer
 from deniable.collect.app import ROUTES
 from deniable.collect.collector import Limits
 from deniable.collect.description import openapi
 from deniable.collect.stores.sqlite_log import SqliteLog
+from deniable.collect.writer import Busy
 from deniable.errors import CollectError
-from tests.collect.served import NEXT, OF_PLAN, PLAN, Served, a_report, an_id
+from tests.support.collect.served import NEXT, OF_PLAN, PLAN, Served, a_report, an_id
 
 
 @pytest.fixture
@@ -388,3 +391,53 @@ def test_other_origins_may_send_if_they_are_listed(tmp_path: Path) -> None:
         assert "access-control-allow-credentials" not in allowed.headers
         other = served.http.options(f"/reports/{'ab' * 16}", headers=ask | {"origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
+
+
+# -- days, and what does not arrive ------------------------------------------------------------------------------------
+
+
+def test_a_day_that_is_over_is_sealed_without_being_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, results = random.Random(10), served.collector.results
+    for _ in range(5):
+        served.put(an_id(rng), a_report(rng))
+    assert results.seal() == []  # it is not over
+    tomorrow = writer.today() + 1
+    monkeypatch.setattr(sealing, "today", lambda: tomorrow)
+    monkeypatch.setattr(writer, "today", lambda: tomorrow)
+    assert results.seal() == [1]
+    assert served.put(an_id(rng), a_report(rng)).status_code == 201
+    assert results.seal() == []
+    assert [(part.day, part.sealed) for part in served.collector.writer.opened().parts()] == [
+        (tomorrow - 1, True),
+        (tomorrow, False),
+    ]
+    assert results.counts(1).n == 6
+
+
+def test_sealing_is_given_up_when_it_is_time_to_stop_and_done_the_next_time(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    with Served(tmp_path / "survey.db", [PLAN.to_json()]) as served:
+        for _ in range(5):
+            served.put(an_id(rng), a_report(rng))
+        served.collector.results.ending.set()
+        with pytest.raises(Busy):
+            served.collector.results.seal(everything=True)
+        assert served.http.get("/export", headers=served.auth).json() == []
+        assert served.collector.results.counts(1).n == 5
+    with Served(tmp_path / "survey.db", [PLAN.to_json()]) as served:
+        assert served.collector.results.seal() in ([1], [])  # its own thread may have been faster
+        assert [stored.n for stored in served.collector.writer.opened().counts()] == [5]
+        assert served.collector.results.counts(1).n == 5
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
+    with Served(tmp_path / "survey.db", [PLAN.to_json()], limits=Limits(body_seconds=0.2)) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            head = f"PUT /reports/{'ab' * 16} HTTP/1.1\r\nhost: x\r\ndeniable-plan: {PLAN.fingerprint}\r\n"
+            connection.sendall(f"{head}content-length: 1\r\n\r\n".encode())
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 408")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(f"{head}content-length: 1\r\n\r\n".encode())  # and then it goes away
+        assert served.put("cd" * 16, b"\0").status_code == 201
+        assert served.collector.writer.opened().total() == 1

@@ -17,8 +17,8 @@ from deniable.collect.stores import sqlite_log
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.stores.store import Entry, Outcome
 from deniable.errors import CollectError
-from tests.collect.faulty_disk import FailingDisk, RecordingDisk, after_power_cut
-from tests.collect.stores import add_plans, everything, made_up, seal
+from tests.support.collect.faulty_disk import FailingDisk, RecordingDisk, after_power_cut
+from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 CUTS = int(os.environ.get("DENIABLE_CUTS", "150"))  # `make durability` asks for more
 

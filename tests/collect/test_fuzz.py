@@ -20,7 +20,7 @@ from deniable.collect.collector import Collector
 from deniable.collect.description import openapi
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.well_formed import ReportForm
-from tests.collect.served import PLAN, Served
+from tests.support.collect.served import PLAN, Served
 from tests.support.random_plans import random_plan
 from tests.support.situations import PLANS
 

@@ -17,7 +17,7 @@ from deniable import client
 from deniable.collect import pipes
 from deniable.collect.pipes import collect
 from deniable.errors import CollectError
-from tests.collect.served import CHECKED, PLAN, a_report
+from tests.support.collect.served import CHECKED, PLAN, a_report
 
 WIDE = dn.Plan(dn.Schema([dn.Choice("town", [f"town {k}" for k in range(50)])]), {"town": dn.LocalHashing(epsilon=1.0)})
 

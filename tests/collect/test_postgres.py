@@ -12,8 +12,8 @@ import pytest
 from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.store import Outcome
 from deniable.errors import CollectError
-from tests.collect.served import PLAN, Served, a_report, an_id
-from tests.collect.stores import add_plans, everything, made_up, seal
+from tests.support.collect.served import PLAN, Served, a_report, an_id
+from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 
 @pytest.mark.slow

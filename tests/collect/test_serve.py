@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from deniable.collect.stores.sqlite_log import SqliteLog
-from tests.collect.processes import COMMAND, Forks, Process, Senders
-from tests.collect.served import OF_PLAN, PLAN, a_report, an_id
+from tests.support.collect.processes import COMMAND, Forks, Process, Senders
+from tests.support.collect.served import OF_PLAN, PLAN, a_report, an_id
 
 
 def stored(path: Path) -> dict[bytes, bytes]:

@@ -11,7 +11,7 @@ from deniable.collect.stores import sqlite_log
 from deniable.collect.stores.sqlite_log import SqliteLog, wal_is_safe
 from deniable.collect.stores.store import Outcome
 from deniable.errors import CollectError
-from tests.collect.stores import add_plans, everything, made_up, seal
+from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 
 def test_a_second_process_is_refused_at_once(tmp_path: Path) -> None:

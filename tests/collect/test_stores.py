@@ -13,7 +13,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.stores.store import Entry, Outcome, Store, StoredCounts
-from tests.collect.stores import PLANS, SIZES, Model, add_plans, everything, made_up, seal
+from tests.support.collect.stores import PLANS, SIZES, Model, add_plans, everything, made_up, seal
 
 NEW, SAME, OTHER, UNINVITED = Outcome
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a folder in which syncing costs nothing

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tests.collect.served import PLAN
+from tests.support.collect.served import PLAN
 
 COMMAND = [sys.executable, "-m", "deniable", "serve"]
 
