@@ -64,7 +64,7 @@ def test_the_memory_of_many_ids_is_bounded() -> None:
     rng, table = np.random.default_rng(3), Seen()
     for group in range(1, 201):
         table.add(table.tags(rng.bytes(16 * 2000)), group)
-    assert (table.words.nbytes + table.old.nbytes) / table.n <= 40
+    assert (table.words.nbytes + table.old.nbytes) / table.n <= 28
 
 
 @pytest.mark.parametrize("group", [0, -1, 1 << 32])

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psycopg
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.sqlite_log import SqliteLog
@@ -127,8 +128,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.model, self.day, self.made = Model(), 1, set[bytes]()
         self.open()
 
+    def new_store(self) -> Store:
+        return SqliteLog(Path(self.folder.name) / "survey.db")
+
     def open(self) -> None:
-        self.store: Store = SqliteLog(Path(self.folder.name) / "survey.db")
+        self.store = self.new_store()
         add_plans(self.store)
 
     def teardown(self) -> None:
@@ -202,5 +206,21 @@ class StoreMachine(RuleBasedStateMachine):
         assert {counts.part for counts in self.store.counts()} <= parts
 
 
-StoreMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 test_a_store_does_what_the_model_does = pytest.mark.slow(StoreMachine.TestCase)
+
+
+@pytest.mark.slow
+def test_postgres_does_what_the_model_does(database: str) -> None:
+    class InPostgres(StoreMachine):
+        def __init__(self) -> None:
+            with psycopg.connect(database, autocommit=True) as db:
+                db.execute("drop schema public cascade; create schema public")
+            super().__init__()
+
+        def new_store(self) -> Store:
+            return PostgresStore(database)
+
+    run_state_machine_as_test(
+        InPostgres, settings=settings(max_examples=8, stateful_step_count=20, deadline=None, database=None)
+    )

@@ -2,7 +2,7 @@
 
 Each row has a `report`, in base64 or hexadecimal digits (or as bytes in Parquet), and perhaps an `id`. A row that
 cannot be used is put aside with the reason, by its number alone, and the others go on. Memory does not grow with the
-files, but for about 20 bytes for each report: the reports go through a store on the disk, as the collector's do.
+files, but for about 15 bytes for each report: the reports go through a store on the disk, as the collector's do.
 """
 
 import base64

@@ -1,8 +1,8 @@
-"""Which ids were seen, and in which group: a hash table in memory of 16 to 24 bytes for each id.
+"""Which ids were seen, and in which group: a hash table in memory of 12 to 16 bytes for each id, 28 while it grows.
 
 Each entry is one 64-bit word: the 32-bit tag of an id, and the number of the group that it was stored in. Two ids may
 have one tag, so a find is a hint: whoever asks reads the group and compares. A tag is a hash with a secret of this
-table, or a sender who picks ids could make them all collide. The table grows by half at a time, and entries move to the
+table, or a sender who picks ids could make them all collide. The table grows by a quarter at a time, and entries move to the
 new one little by little while others are added, so that no single addition takes long.
 """
 
@@ -15,8 +15,8 @@ import numpy.typing as npt
 Tags = npt.NDArray[np.uint64]
 
 SMALLEST = 1 << 12  # The first table has room for this many words.
-FULL = 0.5  # A table grows when this part of it is filled; searches are short below it.
-GROWTH = 1.5  # A new table is so many times as large.
+FULL = 0.65  # A table grows when this part of it is filled; searches are short below it.
+GROWTH = 1.25  # A new table is so many times as large.
 MOVED = 1 << 12  # At each addition at least this many places of the old table are moved to the new one.
 MOVED_EACH = 8  # For each id added at least this many places of the old table are moved.
 HALF = np.uint64(32)  # A word has its tag in the upper half of its bits.

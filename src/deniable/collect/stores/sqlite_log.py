@@ -26,8 +26,8 @@ from deniable.errors import CollectError
 APPLICATION = 0x646E4331  # The file's header says by this number that it is a store of reports ("dnC1").
 CHUNK_BYTES = 1 << 19  # A group of a sealed part has at most about this many bytes.
 SAMPLED = 64  # Of what is read at once about this many ids are looked at to part the ids evenly into passes.
-READ_BYTES = 1 << 22  # Groups are read about this many bytes at a time.
-SORT_BYTES = 1 << 24  # A part is sorted in passes of about this many bytes each.
+READ_BYTES = 1 << 21  # Groups are read about this many bytes at a time.
+SORT_BYTES = 1 << 23  # A part is sorted in passes of about this many bytes each.
 DEAD_GROUPS = 64  # So many groups are removed in one transaction after a part was sealed.
 WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has this many pages.
 
@@ -258,7 +258,7 @@ class SqliteLog(Store):
     def _unsorted(self, part: int, plan: int) -> Iterator[bytes]:
         """The groups of a part in the order of arrival, some at a time."""
         low, high = self._range(part)
-        rows = max(1, READ_BYTES // (1 << 12))
+        rows = 32  # until is known how large they are
         sql = (
             "select seq, data from groups where seq between ? and ? and part = ? and plan = ? and first is null "
             "order by seq limit ?"
