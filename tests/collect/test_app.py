@@ -389,6 +389,9 @@ def test_other_origins_may_send_if_they_are_listed(tmp_path: Path) -> None:
         allowed = served.http.options(f"/reports/{'ab' * 16}", headers=ask)
         assert allowed.headers["access-control-allow-origin"] == "https://app.example"
         assert "access-control-allow-credentials" not in allowed.headers
+        sent = {"origin": "https://app.example"}
+        refused = served.http.put("/reports/abc", content=b"", headers=sent)
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (400, sent["origin"])
         other = served.http.options(f"/reports/{'ab' * 16}", headers=ask | {"origin": "https://other.example"})
         assert "access-control-allow-origin" not in other.headers
 

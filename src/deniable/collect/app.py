@@ -70,14 +70,15 @@ def application(collector: Collector, *, origins: Sequence[str] = ()) -> Starlet
     middleware = [Middleware(Guard, most=collector.limits.requests)]
     if origins:
         allowed = ["content-type", endpoints.PLAN_HEADER, endpoints.INVITATION_HEADER]
-        middleware.append(
+        middleware.insert(  # first, so that pages can read refusals as well
+            0,
             Middleware(
                 CORSMiddleware,
                 allow_origins=list(origins),
                 allow_methods=["GET", "HEAD", "PUT", "POST"],
                 allow_headers=allowed,
                 expose_headers=["retry-after", "etag"],
-            )
+            ),
         )
     app = Starlette(
         routes=[*ROUTES, Route("/openapi.json", described), *_web_files()],
