@@ -2,8 +2,8 @@
 
 Each entry is one 64-bit word: the 32-bit tag of an id, and the number of the group that it was stored in. Two ids may
 have one tag, so a find is a hint: whoever asks reads the group and compares. A tag is a hash with a secret of this
-table, or a sender who picks ids could make them all collide. The table grows by a quarter at a time, and entries move to the
-new one little by little while others are added, so that no single addition takes long.
+table, or a sender who picks ids could make them all collide. The table grows by a quarter at a time, and entries move
+to the new one little by little while others are added, so that no single addition takes long.
 """
 
 import os
