@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -17,7 +17,7 @@ from deniable.collect.stores import sqlite_log
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.stores.store import Entry, Outcome
 from deniable.errors import CollectError
-from tests.support.collect.faulty_disk import FailingDisk, RecordingDisk, after_power_cut
+from tests.support.collect.faulty_disk import FailingDisk, ForgetfulDisk, Operation, RecordingDisk, after_power_cut
 from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 CUTS = int(os.environ.get("DENIABLE_CUTS", "150"))  # `make durability` asks for more
@@ -49,6 +49,18 @@ def lost(folder: Path, wanted: dict[bytes, tuple[int, bytes]]) -> bool:
         store.close()
 
 
+def lost_after(done: Sequence[Operation], folder: Path, rng: random.Random) -> bool:
+    """Whether something that was acknowledged is lost when the power is cut after these operations."""
+    folder.mkdir()
+    for name, content in after_power_cut(done, rng).items():
+        (folder / name).write_bytes(content)
+    wanted = {e.id: (e.plan, e.report) for one in done if one[0] == "acknowledged" for e in one[2]}
+    try:
+        return lost(folder, wanted)
+    finally:
+        shutil.rmtree(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("journal", "synchronous", "durable"),
@@ -71,14 +83,7 @@ def test_power_cuts(
             seal(store, store.parts()[-2].number)
     losses = 0
     for cut in (rng.randrange(start, len(disk.operations) + 1) for _ in range(CUTS)):
-        done = disk.operations[:cut]
-        folder = memory / "cut"
-        folder.mkdir()
-        for name, content in after_power_cut(done, rng).items():
-            (folder / name).write_bytes(content)
-        wanted = {e.id: (e.plan, e.report) for one in done if one[0] == "acknowledged" for e in one[2]}
-        losses += lost(folder, wanted)
-        shutil.rmtree(folder)
+        losses += lost_after(disk.operations[:cut], memory / "cut", rng)
     store.close()
     assert losses == 0 if durable else losses > CUTS / 4
 
@@ -124,6 +129,38 @@ class Survey:
         assert set(outcomes) <= {Outcome.NEW, Outcome.SAME}
         self.acknowledged |= {entry.id: (entry.plan, entry.report) for entry in entries}
         return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("copied", [True, False], ids=["as it is", "the log is not copied when the store is opened"])
+def test_a_sync_that_failed_is_not_believed_later(memory: Path, monkeypatch: pytest.MonkeyPatch, copied: bool) -> None:
+    """After a failed sync the system reads what it never wrote; only what is written anew is there after a power cut.
+
+    The control opens a store without writing the log anew.
+    """
+    monkeypatch.setattr(sqlite_log, "WAL_PAGES", 200)
+    if not copied:
+        execute = SqliteLog._all
+        monkeypatch.setattr(
+            SqliteLog, "_all", lambda log, sql, *more: [] if "checkpoint(" in sql else execute(log, sql, *more)
+        )
+    rng = random.Random(8)
+    disk = ForgetfulDisk(f"forgetful {copied}", rng, chance=0.0)
+    survey = Survey(memory / "survey.db", f"forgetful {copied}")
+    survey.opened()
+    start, disk.chance = len(disk.operations), 0.4
+    for _ in range(60):
+        entries = made_up(rng, 1, rng.choice([1, 5, 50]))
+        while not survey.attempt(entries):
+            pass
+        disk.operations.append(("acknowledged", "", entries))
+    disk.chance = 0.0
+    losses = 0
+    for cut in (rng.randrange(start, len(disk.operations) + 1) for _ in range(CUTS)):
+        losses += lost_after(disk.operations[:cut], memory / "cut", rng)
+    survey.close()
+    assert survey.errors > 3
+    assert losses == 0 if copied else losses > 0
 
 
 def sweep(memory: Path, error: type[apsw.Error], lasting: bool, kind: type[Survey] = Survey) -> tuple[int, int]:

@@ -66,6 +66,20 @@ class RecordingDisk(Disk):
             self.operations.append(operation)
 
 
+class ForgetfulDisk(RecordingDisk):
+    """A disk whose sync fails now and then, and which forgets what was to be synced, as systems do afterwards."""
+
+    def __init__(self, name: str, rng: random.Random, chance: float) -> None:
+        super().__init__(name)
+        self.rng, self.chance = rng, chance
+
+    def before(self, operation: Operation) -> None:
+        if operation[0] == "sync" and self.rng.random() < self.chance:
+            self.operations.append(("forgotten", operation[1]))
+            raise apsw.IOError("made to fail at a sync")
+        super().before(operation)
+
+
 class FailingDisk(Disk):
     """A disk whose operation of a certain number fails, and all after it until it is mended, if it is to last."""
 
@@ -104,6 +118,8 @@ def after_power_cut(operations: Sequence[Operation], rng: random.Random) -> dict
                 _apply(files.setdefault(name, bytearray()), one)
         elif what == "delete":
             files.pop(name, None)
+            loose.pop(name, None)
+        elif what == "forgotten":  # it can be read until the power is cut, but no later sync writes it
             loose.pop(name, None)
         elif what in ("write", "truncate"):
             loose.setdefault(name, []).append(operation)
