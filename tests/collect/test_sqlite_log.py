@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from deniable.collect.stores import sqlite_log
+from deniable.collect.stores import sqlite_log, sqlite_sealing
 from deniable.collect.stores.sqlite_log import SqliteLog, wal_is_safe
 from deniable.collect.stores.store import Outcome
 from deniable.errors import CollectError
@@ -75,9 +75,9 @@ def test_the_settings_that_make_it_durable_are_in_force(tmp_path: Path) -> None:
 
 
 def test_a_part_is_sorted_in_as_many_passes_as_memory_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_log, "SORT_BYTES", 1 << 10)
+    monkeypatch.setattr(sqlite_sealing, "SORT_BYTES", 1 << 10)
     monkeypatch.setattr(sqlite_log, "READ_BYTES", 1 << 12)
-    monkeypatch.setattr(sqlite_log, "CHUNK_BYTES", 1 << 8)
+    monkeypatch.setattr(sqlite_sealing, "CHUNK_BYTES", 1 << 8)
     rng, store = random.Random(2), SqliteLog(tmp_path / "survey.db")
     add_plans(store)
     for count in (1, 200, 3, 40, 1):

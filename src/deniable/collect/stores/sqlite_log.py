@@ -16,19 +16,16 @@ from threading import RLock
 from typing import Any
 
 import apsw
-import numpy as np
-import numpy.typing as npt
 
+from deniable.collect.stores.group_data import ids_in, report_in
 from deniable.collect.stores.seen import Seen
-from deniable.collect.stores.store import ID_BYTES, Entry, Outcome, Part, Sealing, Store, StoredCounts, settle
+from deniable.collect.stores.sqlite_sealing import SqliteSealing
+from deniable.collect.stores.store import ID_BYTES, Entry, Outcome, Part, Store, StoredCounts, settle
 from deniable.errors import CollectError
 
 APPLICATION = 0x646E4331  # The file's header says by this number that it is a store of reports ("dnC1").
-CHUNK_BYTES = 1 << 19  # A group of a sealed part has at most about this many bytes.
-SAMPLED = 64  # Of what is read at once about this many ids are looked at to part the ids evenly into passes.
+VERSION = 1  # The version of the tables below, in the file's header.
 READ_BYTES = 1 << 21  # Groups are read about this many bytes at a time.
-SORT_BYTES = 1 << 23  # A part is sorted in passes of about this many bytes each.
-DEAD_GROUPS = 64  # So many groups are removed in one transaction after a part was sealed.
 WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has this many pages.
 
 TABLES = """
@@ -48,6 +45,24 @@ def wal_is_safe(version: tuple[int, ...]) -> bool:
     return mended and version != (3, 52, 0)
 
 
+def _write_anew(path: Path, vfs: str | None) -> None:
+    """Write a file's bytes over themselves, and sync them.
+
+    After a sync that failed, a system may go on to show what it has never written, and call the next sync a success.
+    Only what is written anew is known to be on the disk.
+    """
+    if not path.exists() or not path.stat().st_size:
+        return
+    file = apsw.VFSFile(vfs or "", str(path), [apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_READWRITE, 0])
+    try:
+        size = file.xFileSize()
+        for offset in range(0, size, READ_BYTES):
+            file.xWrite(file.xRead(min(READ_BYTES, size - offset), offset), offset)
+        file.xSync(apsw.SQLITE_SYNC_NORMAL)
+    finally:
+        file.xClose()
+
+
 class SqliteLog(Store):
     """The store in a file, which one process has open at a time."""
 
@@ -61,13 +76,13 @@ class SqliteLog(Store):
                 self.path.touch(mode=0o600)  # for its owner alone
             self.db = apsw.Connection(str(path), vfs=vfs)
             try:
-                self._prepare(synchronous)
+                self._prepare(synchronous, vfs)
                 self._load()
             except BaseException:
                 self.db.close()
                 raise
 
-    def _prepare(self, synchronous: str) -> None:
+    def _prepare(self, synchronous: str, vfs: str | None) -> None:
         """Take the file for this process alone, durably; what a write-ahead log holds goes into the file."""
         wal = wal_is_safe(tuple(map(int, apsw.sqlite_lib_version().split("."))))
         self._all("pragma locking_mode=exclusive")
@@ -76,13 +91,15 @@ class SqliteLog(Store):
             raise CollectError(f"{self.path}: is an SQLite file, but no store of reports; give another --store")
         for setting in (
             f"journal_mode={'wal' if wal else 'truncate'}", f"synchronous={synchronous}", "secure_delete=on",
-            f"wal_autocheckpoint={WAL_PAGES}", "trusted_schema=off", f"application_id={APPLICATION}",
+            f"wal_autocheckpoint={WAL_PAGES}", "trusted_schema=off",
         ):  # fmt: skip
             self._all(f"pragma {setting}")
+        with self._transaction():  # which nobody else has now
+            _write_anew(Path(f"{self.path}-wal"), vfs)
         with self.db:
-            self.db.execute(TABLES)
-        if wal:  # after a failed sync only what is written anew is known to be there
-            self._all("pragma wal_checkpoint(truncate)")
+            self.db.execute(f"pragma application_id={APPLICATION}; {TABLES}")
+        self._all("pragma wal_checkpoint(truncate)")
+        self._all(f"pragma user_version={VERSION}")  # the log begins anew, on the disk, too
 
     def _load(self) -> None:
         """Remember what is stored, after removing what an interrupted sealing left."""
@@ -97,7 +114,7 @@ class SqliteLog(Store):
         for seq, plan, data in self.db.execute("select seq, plan, data from groups order by seq"):
             if plan not in self.sizes or not data or len(data) % (ID_BYTES + self.sizes[plan]):
                 raise CollectError(f"{self.path}: is damaged in group {seq}; take the file from a backup")
-            self.seen.add(self.seen.tags(_ids(data, self.sizes[plan])), seq)
+            self.seen.add(self.seen.tags(ids_in(data, self.sizes[plan])), seq)
             self.reports += len(data) // (ID_BYTES + self.sizes[plan])
             self.last = seq
         ((start,),) = self._all("select coalesce(max(start), 1) from parts")
@@ -201,7 +218,7 @@ class SqliteLog(Store):
                 )
             ]
         for plan, data in rows:
-            report = _report(data, id, self.sizes[plan])
+            report = report_in(data, id, self.sizes[plan])
             if report is not None:
                 return plan, report
         return None
@@ -268,7 +285,7 @@ class SqliteLog(Store):
             low = found[-1][0] + 1
             rows = max(1, READ_BYTES * len(found) // sum(len(data) for _, data in found))
 
-    def seal(self, part: int) -> "SqliteSealing":
+    def seal(self, part: int) -> SqliteSealing:
         return SqliteSealing(self, part)
 
     def counts(self) -> list[StoredCounts]:
@@ -293,92 +310,3 @@ class SqliteLog(Store):
 
     def analysts(self) -> dict[str, bytes]:
         return dict(self._all("select name, hash from analysts order by name"))
-
-
-class SqliteSealing(Sealing):
-    """A closed part of an `SqliteLog` while it is sealed."""
-
-    def __init__(self, log: SqliteLog, part: int) -> None:
-        self.log, self.part = log, part
-        self.range = log._range(part)
-        with log._transaction() as db:  # what was begun and not done
-            db.execute("delete from groups where part = ? and first is not null", (part,))
-
-    def chunks(self, plan: int) -> Iterator[bytes]:
-        step = ID_BYTES + self.log.sizes[plan]
-        total, some = 0, [np.zeros(0, np.uint64)]
-        for data in self.log._unsorted(self.part, plan):
-            keys = _keys(_rows(data, step))
-            some.append(keys[:: max(1, len(keys) // SAMPLED)])
-            total += len(data)
-        sample, passes = np.sort(np.concatenate(some)), -(-total // SORT_BYTES)
-        bounds = [int(sample[k * len(sample) // passes]) for k in range(1, passes)]
-        low = 0
-        for high in [*bounds, 1 << 64] if passes else []:
-            yield from self._sorted(plan, step, low, high)
-            low = high
-
-    def _sorted(self, plan: int, step: int, low: int, high: int) -> Iterator[bytes]:
-        """The reports whose ids begin with numbers from low to high, the last one excluded, sorted by id."""
-        found = []
-        for data in self.log._unsorted(self.part, plan):
-            rows = _rows(data, step)
-            keys = _keys(rows)
-            found.append(rows[(keys >= low) & (keys < high)] if high < 1 << 64 else rows[keys >= low])
-        rows = np.concatenate(found)
-        del found
-        rows = rows[np.lexsort((_keys(rows[:, 8:]), _keys(rows)))]
-        most = max(1, CHUNK_BYTES // step)
-        for start in range(0, len(rows), most):
-            yield rows[start : start + most].tobytes()
-
-    def keep(self, plan: int, chunk: bytes) -> None:
-        log = self.log
-        with log.lock:
-            row = (log.last + 1, self.part, plan, chunk[:ID_BYTES], chunk)
-            with log._transaction() as db:
-                db.execute("insert into groups values(?, ?, ?, ?, ?)", row)
-            log.last += 1
-
-    def done(self, counts: Sequence[StoredCounts]) -> None:
-        with self.log.lock:
-            with self.log._transaction() as db:
-                db.execute("update parts set sealed = 1 where part = ?", (self.part,))
-                db.executemany("insert into counts values(?, ?, ?, ?)", counts)
-            self.log.moved = sorted([*self.log.moved, (*self.range, self.part)])
-
-    def tidy(self) -> bool:
-        low, high = self.range
-        dead = "select seq from groups where seq between ? and ? and part = ? and first is null limit ?"
-        with self.log._transaction() as db:
-            sql = f"delete from groups where seq in ({dead}) returning 1"
-            return len(list(db.execute(sql, (low, high, self.part, DEAD_GROUPS)))) == DEAD_GROUPS
-
-
-# -- data of groups: many times id and report --------------------------------------------------------------------------
-
-
-def _rows(data: bytes, step: int) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8).reshape(-1, step)
-
-
-def _keys(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """The first eight bytes of each row as numbers in the same order."""
-    return np.ascontiguousarray(rows[:, :8]).view(">u8")[:, 0].astype(np.uint64)
-
-
-def _ids(data: bytes, size: int) -> bytes:
-    return _rows(data, ID_BYTES + size)[:, :ID_BYTES].tobytes()
-
-
-def _report(data: bytes, id: bytes, size: int) -> bytes | None:
-    """The report that sorted data hold by an id, by bisection."""
-    step = ID_BYTES + size
-    low, high = 0, len(data) // step
-    while low < high:
-        middle = (low + high) // 2
-        found = data[middle * step : middle * step + ID_BYTES]
-        if found == id:
-            return data[middle * step + ID_BYTES : (middle + 1) * step]
-        low, high = (middle + 1, high) if found < id else (low, middle)
-    return None
