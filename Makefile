@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check demo bench studies figures docs js js-all clean
+.PHONY: test quick check demo bench studies figures durability docs js js-all clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
@@ -26,6 +26,9 @@ studies: .venv/dev  ## how often intervals hold the truth, how far tables are fr
 
 figures: .venv/dev  ## the paper's figures, simulated anew
 	$(BIN)/deniable validate -o figures
+
+durability: .venv/dev  ## a thousand kills, power cuts, and a hundred thousand odd requests; takes half an hour
+	DENIABLE_KILLS=1000 DENIABLE_CUTS=400 DENIABLE_CASES=100000 $(BIN)/pytest tests/collect/test_serve.py tests/collect/test_durability.py tests/collect/test_fuzz.py
 
 docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html

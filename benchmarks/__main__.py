@@ -11,7 +11,7 @@ import numpy as np
 
 BENCHMARKS = (
     "device", "randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "designs",
-    "planner", "startup",
+    "planner", "startup", "collecting",
 )  # fmt: skip
 
 print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")

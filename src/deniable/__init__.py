@@ -1,6 +1,6 @@
 """Joint answers, with honest error bars, from answers randomized on each respondent's own device.
 
-    client -> survey -> reports -> counts -> inference -> estimates -> analyses -> page | validation | command line
+    client -> survey -> reports -> counts -> inference -> estimates -> analyses -> page | validation -> collect -> cli
 
 Data flows along these packages, and each imports only what stands before it; `text`, `kernels` and `charts` serve
 those after them. `client` stands alone and runs on a respondent's device: names are resolved when they are first used,
@@ -32,7 +32,7 @@ _HOMES = {  # of each promised name
     "analyses.models.trend": ("trend",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
-        "ArmSizeWarning", "HomogeneityWarning", "LeftOutWarning",
+        "CollectError", "ArmSizeWarning", "HomogeneityWarning", "LeftOutWarning",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from deniable.counts.counts import Counts as Counts
     from deniable.errors import AnswerError as AnswerError
     from deniable.errors import ArmSizeWarning as ArmSizeWarning
+    from deniable.errors import CollectError as CollectError
     from deniable.errors import CountError as CountError
     from deniable.errors import DeniableError as DeniableError
     from deniable.errors import EstimateError as EstimateError

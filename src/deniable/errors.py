@@ -8,7 +8,8 @@ Each message says what was found, where, and what to do next.
     ├── AnswerError    an answer, a column or a record that does not fit its question
     ├── ReportError    a report, or a file of reports, that does not fit its plan
     ├── CountError     counts that cannot be, were not made, or do not add
-    └── EstimateError  a question that an estimate cannot answer
+    ├── EstimateError  a question that an estimate cannot answer
+    └── CollectError   a store of reports that cannot be opened, read or written
 
     DeniableWarning (a UserWarning)
     ├── LeftOutWarning      records were left out, because their answers cannot be read
@@ -23,7 +24,7 @@ from collections.abc import Iterable
 from deniable.client import AnswerError, DeniableError, PlanError
 
 __all__ = [
-    "AnswerError", "ArmSizeWarning", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
+    "AnswerError", "ArmSizeWarning", "CollectError", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
     "HomogeneityWarning", "LeftOutWarning", "PlanError", "ReportError", "SchemaError",
 ]  # fmt: skip
 
@@ -42,6 +43,10 @@ class CountError(DeniableError):
 
 class EstimateError(DeniableError):
     """Raised for a question that an estimate cannot answer."""
+
+
+class CollectError(DeniableError):
+    """Raised for a store of reports that cannot be opened, read or written."""
 
 
 class DeniableWarning(UserWarning):

@@ -20,7 +20,8 @@ ORDER = (
     ("estimates",),
     ("simulate", "paper"),
     ("analyses",),
-    ("page", "validation", "collect"),
+    ("page", "validation"),
+    ("collect",),
     ("cli",),
     ("__main__",),
 )

@@ -1,1 +1,1 @@
-"""From a respondent's device to a file of reports: the browser's client, in the folder `web`."""
+"""Collecting: reports arrive over HTTP or from pipes, are checked, stored durably, sealed by day and counted."""

@@ -1,0 +1,111 @@
+"""The commands `deniable serve` and `deniable collect`: reports come in over HTTP, or from files of another pipe."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from deniable.cli.options import add_command
+from deniable.errors import DeniableError
+
+if TYPE_CHECKING:
+    from deniable.cli.options import Commands
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say how to install what collecting needs, where it is not there."""
+    try:
+        yield
+    except ImportError as error:
+        raise DeniableError(f"collecting needs {error.name}; install it with: pip install 'deniable[serve]'") from None
+
+
+def add_serve(commands: "Commands") -> None:
+    """Add `deniable serve`."""
+    command = add_command(commands, "serve", "collect reports over HTTP, and show the results so far")
+    command.add_argument(
+        "plans",
+        nargs="+",
+        metavar="PLAN.json",
+        help="the current plan, and then others of which reports are still taken",
+    )
+    command.add_argument(
+        "--store", required=True, metavar="STORE", help="a file, which is made if need be, or postgresql://..."
+    )
+    command.add_argument("--host", default="127.0.0.1", help="the address to listen at (default 127.0.0.1)")
+    command.add_argument("--port", type=int, default=8000, help="the port; 0 is any that is free (default 8000)")
+    command.add_argument(
+        "--invited", action="store_true", help="take a report only with an invitation that was not used before"
+    )
+    command.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="let pages of this origin send reports, too; may be given more than once",
+    )
+    command.add_argument("--most-waiting", type=int, default=20_000, help="reports that wait at most (default 20000)")
+    command.add_argument("--most-requests", type=int, default=512, help="requests under way at most (default 512)")
+    command.add_argument("--new-token", metavar="NAME", help="make one more analyst's token and print it")
+    command.set_defaults(run=_serve, stopped="stopped before anything was served")
+
+
+def _serve(arguments: argparse.Namespace) -> None:
+    with _extra():
+        from deniable.collect.collector import Collector, Limits
+        from deniable.collect.serve import listen, opener, serve, server_for
+    from deniable.survey.plan import Plan
+
+    for option, least in (("most_waiting", 1), ("most_requests", 1), ("port", 0)):
+        if not least <= getattr(arguments, option) <= (65535 if option == "port" else 10**9):
+            raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
+    plans = [Plan.load(path).to_json() for path in arguments.plans]
+    listening = listen(arguments.host, arguments.port)
+    limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
+    collector = Collector(opener(arguments.store), plans, invited=arguments.invited, limits=limits)
+    try:
+        token = collector.make_token(arguments.new_token) if arguments.new_token else collector.first_token()
+        if arguments.new_token and token is None:
+            raise DeniableError(f"--new-token: there is a token named {arguments.new_token!r} already")
+        address = listening.getsockname()
+        url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
+        if token is not None:
+            print(f"The analyst's token, shown this once: {token}", flush=True)
+        print(f"Collecting at {url}; results at {url}/page with the token. Ctrl-C stops.", file=sys.stderr, flush=True)
+        server = server_for(collector, origins=arguments.origin)
+        serve(server, listening)
+    finally:
+        collector.stop()
+    print("Stopped. All reports that were acknowledged are stored.", file=sys.stderr)
+
+
+def add_collect(commands: "Commands") -> None:
+    """Add `deniable collect`."""
+    command = add_command(commands, "collect", "take reports from NDJSON, CSV or Parquet of another pipe")
+    command.add_argument("plan", metavar="PLAN.json", help="the plan that the reports were made by")
+    command.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="IN",
+        help="files with a column `report`, in base64 or hexadecimal digits, and perhaps a column `id`; "
+        "- is NDJSON from standard input",
+    )
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FOLDER", help="where to write one Parquet file for each input"
+    )
+    command.set_defaults(run=_collect)
+
+
+def _collect(arguments: argparse.Namespace) -> None:
+    with _extra():
+        from deniable.collect.pipes import collect
+    from deniable.survey.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    for found in collect(arguments.inputs, plan, Path(arguments.output)):
+        again = f", {found.same:,} sent again" if found.same else ""
+        refused = f", {found.refused:,} refused: see {found.refused_path}" if found.refused else ""
+        print(f"Wrote {found.path} ({found.reports:,} reports{again}{refused}).", file=sys.stderr)

@@ -1,0 +1,210 @@
+"""What an analyst may ask of the collector with a token: counts, the page, sealing, export, and tokens for others."""
+
+import asyncio
+import datetime
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from deniable.collect.access import hash_of, new_invitation, whose
+from deniable.collect.answers import Refused, body_of, collector_of
+from deniable.collect.collector import Collector
+from deniable.collect.sealing import export
+from deniable.errors import DeniableError
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+MOST_INVITATIONS = 100_000  # At most so many invitations are made by one request.
+SMALL_BODY = 1 << 12  # Bodies of an analyst's requests have at most so many bytes.
+LONGEST_NAME = 100  # Characters of the name of a token.
+EPOCH = datetime.date(1970, 1, 1)
+UNKNOWN = {"www-authenticate": "Bearer"}
+SIGN_IN = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Results</title>
+<form method="post"><p><label>The analyst's token: <input name="token" type="password" autocomplete="off"></label>
+<button>Show results</button></p></form></html>
+"""
+
+
+def analyst(endpoint: Endpoint) -> Endpoint:
+    """The same endpoint for those alone who show an analyst's token: `Authorization: Bearer TOKEN`."""
+
+    async def checked(request: Request) -> Response:
+        if not await known(collector_of(request), _token(request)):
+            raise Refused(401, "this needs an analyst's token: Authorization: Bearer TOKEN", UNKNOWN)
+        return await endpoint(request)
+
+    return checked
+
+
+def _token(request: Request) -> str:
+    """The token that a request's header shows, or none."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
+
+
+async def known(collector: Collector, token: str) -> bool:
+    """Whether this is the token of an analyst."""
+    return whose(token, await asyncio.to_thread(collector.writer.opened().analysts)) is not None
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+
+
+def _number(request: Request) -> int:
+    """The number of the plan that `?plan=` names, or of the current one."""
+    collector = collector_of(request)
+    number = collector.number_of(request.query_params.get("plan", collector.current.fingerprint))
+    if number is None:
+        raise Refused(404, "no reports of such a plan are stored here")
+    return number
+
+
+@analyst
+async def counts(request: Request) -> Response:
+    """The counts so far, in a file as `deniable count` writes them."""
+    results, number = collector_of(request).results, _number(request)
+    made = await asyncio.to_thread(results.counts, number)
+    return await _file("counts.npz", made.save, "application/octet-stream")
+
+
+async def page(request: Request) -> Response:
+    """The page about results so far, for those who show a token, in the header or in the form that others get."""
+    collector = collector_of(request)
+    if request.method == "POST":
+        body = await body_of(request, SMALL_BODY, collector.limits.body_seconds)
+        token = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
+    else:
+        token = _token(request)
+    if not await known(collector, token.strip()):
+        return HTMLResponse(SIGN_IN, 401, UNKNOWN)
+    return HTMLResponse(await asyncio.to_thread(_page, collector, _number(request)))
+
+
+def _page(collector: Collector, number: int) -> str:
+    from deniable.page.page import page as written
+
+    try:
+        return written(collector.results.counts(number))
+    except DeniableError as error:
+        raise Refused(409, f"there is no page yet: {error}") from None
+
+
+async def _file(name: str, save: Callable[[Path], Any], kind: str) -> Response:
+    """A file that is made for this answer, and removed after it was sent."""
+    folder = TemporaryDirectory()
+    try:
+        await asyncio.to_thread(save, Path(folder.name) / name)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return FileResponse(
+        Path(folder.name) / name, media_type=kind, filename=name, background=BackgroundTask(folder.cleanup)
+    )
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+@analyst
+async def seal(request: Request) -> Response:
+    """Seal what has arrived so far, the open part with it, so that it can be exported."""
+    sealed = await asyncio.to_thread(collector_of(request).results.seal, everything=True)
+    return JSONResponse({"sealed": sealed})
+
+
+@analyst
+async def parts(request: Request) -> Response:
+    """The sealed parts, and where each is exported from."""
+    collector = collector_of(request)
+    store = collector.writer.opened()
+    days = {part.number: str(EPOCH + datetime.timedelta(part.day)) for part in await asyncio.to_thread(store.parts)}
+    return JSONResponse(
+        [
+            {
+                "part": one.part,
+                "day": days[one.part],
+                "plan": collector.plans[one.plan].fingerprint,
+                "reports": one.n,
+                "url": f"/export/{one.part}-{one.plan}.parquet",
+            }
+            for one in await asyncio.to_thread(store.counts)
+        ]
+    )
+
+
+@analyst
+async def part(request: Request) -> Response:
+    """The reports of a plan in a sealed part, as a Parquet file."""
+    collector = collector_of(request)
+    store = collector.writer.opened()
+    number, plan = request.path_params["part"], request.path_params["plan"]
+    sealed = {(one.part, one.plan) for one in await asyncio.to_thread(store.counts)}
+    if (number, plan) not in sealed:
+        raise Refused(404, "there is no such part that is sealed")
+
+    def save(path: Path) -> None:
+        export(store, number, plan, collector.plans[plan], path)
+
+    return await _file(f"{number}-{plan}.parquet", save, "application/vnd.apache.parquet")
+
+
+# -- who may do what ---------------------------------------------------------------------------------------------------
+
+
+@analyst
+async def tokens(request: Request) -> Response:
+    """The names of all analysts' tokens; or a new token, which is shown this once."""
+    collector = collector_of(request)
+    if request.method == "GET":
+        return JSONResponse(sorted(await asyncio.to_thread(collector.writer.opened().analysts)))
+    name = (await _json(request)).get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise Refused(400, f'a token needs a name of at most {LONGEST_NAME} characters: {{"name": "Ann"}}')
+    token = await asyncio.to_thread(collector.make_token, name)
+    if token is None:
+        raise Refused(409, "there is a token of this name already; revoke it first, or give another name")
+    return JSONResponse({"name": name, "token": token}, 201)
+
+
+@analyst
+async def revoke(request: Request) -> Response:
+    """Revoke an analyst's token, by its name."""
+    store, name = collector_of(request).writer.opened(), request.path_params["name"]
+    if not await asyncio.to_thread(store.set_analyst, name, None):
+        raise Refused(404, "there is no token of this name")
+    return Response(status_code=204)
+
+
+@analyst
+async def invitations(request: Request) -> Response:
+    """How many invitations there are; or new ones, one in each line, which are shown this once."""
+    store = collector_of(request).writer.opened()
+    if request.method == "GET":
+        made, spent = await asyncio.to_thread(store.invitations)
+        return JSONResponse({"made": made, "spent": spent})
+    count = (await _json(request)).get("count")
+    if type(count) is not int or not 1 <= count <= MOST_INVITATIONS:
+        raise Refused(400, f'say how many, from 1 to {MOST_INVITATIONS:,}: {{"count": 500}}')
+    new = [new_invitation() for _ in range(count)]
+    await asyncio.to_thread(store.add_invitations, [hash_of(one) for one in new])
+    return PlainTextResponse("".join(f"{one}\n" for one in new), 201)
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    """The JSON object in a small body."""
+    body = await body_of(request, SMALL_BODY, collector_of(request).limits.body_seconds)
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Refused(400, "the body must be a JSON object")
+    return found

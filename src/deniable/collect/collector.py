@@ -1,0 +1,115 @@
+"""The collector: which plans it takes reports of, and the threads that store, seal and count them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from deniable import client
+from deniable.collect.access import hash_of, new_token
+from deniable.collect.sealing import Results, new_tally
+from deniable.collect.stores.store import Store
+from deniable.collect.well_formed import ReportForm
+from deniable.collect.writer import Writer
+from deniable.survey.plan import Plan
+
+FIRST_ANALYST = "analyst"  # The name of the token that a new store gets.
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much the collector takes at once."""
+
+    waiting: int = 20_000  # reports that wait to be stored
+    requests: int = 512  # requests under way; more are told to try again
+    batch: int = 10_000  # reports of one batch
+    body_seconds: float = 20.0  # for the body of a request to arrive
+
+
+class Served(NamedTuple):
+    """A plan of which reports are taken."""
+
+    number: int  # in the store
+    fingerprint: str
+    text: str  # its JSON
+    form: ReportForm
+    step: int  # bytes of an id and a report
+
+
+class Collector:
+    """A store with its threads, and the plans of which reports are taken; the first one is the current one.
+
+    Reports of other plans that the store holds stay there, and count, but no more of them are taken.
+    """
+
+    def __init__(
+        self,
+        open_store: Callable[[], Store],
+        texts: Sequence[str],
+        *,
+        invited: bool = False,
+        limits: Limits = Limits(),
+    ) -> None:
+        self.invited, self.limits = invited, limits
+        self.texts = [Plan.from_json(text).to_json() for text in texts]
+        self.writer = Writer(open_store, most_waiting=limits.waiting)
+        self.served: dict[str, Served] = {}
+        self._plans: dict[int, Plan] = {}
+        try:
+            self._take(self.writer.opened())
+        except BaseException:
+            self.writer.stop()
+            raise
+        self.writer.reopened = self._take
+        self.results = Results(self.writer.opened, lambda: self._plans)
+        self.malformed = 0  # reports that were refused for what they are
+
+    def _take(self, store: Store) -> None:
+        """Have the plans stored, and read those that are stored already."""
+        served = {}
+        for text in self.texts:
+            checked = client.read(text)
+            number = store.add_plan(checked.fingerprint, text, checked.length)
+            form = ReportForm.of(checked)
+            served[checked.fingerprint] = Served(number, checked.fingerprint, text, form, 16 + form.size)
+        self._plans = {number: Plan.from_json(text) for number, text in store.plans().items()}
+        for plan in self._plans.values():
+            new_tally(plan)  # what could not be counted later is refused now
+        self.served = served
+
+    @property
+    def current(self) -> Served:
+        """The plan that new respondents are asked by."""
+        return next(iter(self.served.values()))
+
+    @property
+    def plans(self) -> Mapping[int, Plan]:
+        """All plans that the store holds, by their numbers."""
+        return self._plans
+
+    def number_of(self, fingerprint: str) -> int | None:
+        """The number of a plan that the store holds."""
+        return next((number for number, plan in self._plans.items() if plan.fingerprint == fingerprint), None)
+
+    def start(self) -> None:
+        """Start to store and to seal."""
+        self.writer.start()
+        self.results.start()
+
+    def stop(self) -> None:
+        """Store what waits, and end."""
+        self.results.stop()
+        self.writer.stop()
+
+    def first_token(self) -> str | None:
+        """The token of a new store, which is shown once; None if there are tokens already."""
+        store = self.writer.opened()
+        return None if store.analysts() else self.make_token(FIRST_ANALYST)
+
+    def make_token(self, name: str) -> str | None:
+        """A new token for an analyst of this name; None if there is one already."""
+        store = self.writer.opened()
+        if name in store.analysts():
+            return None
+        token = new_token()
+        store.set_analyst(name, hash_of(token))
+        return token

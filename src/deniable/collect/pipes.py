@@ -1,0 +1,276 @@
+"""Reports that another pipe has collected: read from NDJSON, CSV or Parquet, checked, each taken once, kept in Parquet.
+
+Each row has a `report`, in base64 or hexadecimal digits (or as bytes in Parquet), and perhaps an `id`. A row that
+cannot be used is put aside with the reason, by its number alone, and the others go on. Memory does not grow with the
+files, but for about 15 bytes for each report: the reports go through a store on the disk, as the collector's do.
+"""
+
+import base64
+import binascii
+import csv
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+
+from deniable.collect.sealing import reports_in
+from deniable.collect.stores.sqlite_log import SqliteLog
+from deniable.collect.stores.store import ID_BYTES, Entry, Outcome
+from deniable.collect.well_formed import ReportForm
+from deniable.errors import CollectError, ReportError, listed
+from deniable.reports.parquet import open_parquet, write
+from deniable.survey.plan import Plan
+from deniable.text.progress import watched
+
+KINDS = {".ndjson": "NDJSON", ".jsonl": "NDJSON", ".json": "NDJSON", ".csv": "CSV", ".parquet": "Parquet"}
+STDIN = "-"  # The input of this name is NDJSON from standard input.
+LONGEST_LINE = 1 << 20  # A line of NDJSON or CSV with more bytes than this is put aside.
+TOGETHER = 1 << 13  # So many rows are stored at a time.
+HEX_ID = re.compile(r"[0-9a-fA-F]{32}")
+
+
+class Row(NamedTuple):
+    """A row of a file: its number, counted from 1, what it has, or why it has nothing."""
+
+    number: int
+    report: Any = None
+    id: Any = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What became of the rows of one input."""
+
+    path: Path  # where its reports were written
+    reports: int
+    same: int  # rows that stand there again
+    refused: int
+    refused_path: Path  # where the reasons are, if any were refused
+
+
+def collect(inputs: Sequence[str], plan: Plan, folder: Path) -> Iterator[Collected]:
+    """Write the reports of each input to a Parquet file in a folder, in the order of their ids, each id once.
+
+    Parameters
+    ----------
+    inputs
+        Paths of files, by whose endings is known what they are; `-` is NDJSON from standard input. What stands in
+        several of them goes with the first.
+    plan
+        The plan that all reports were made by.
+    folder
+        Where to write `NAME.parquet` for each input `NAME.ndjson`, and `NAME.refused.ndjson` if rows were refused.
+
+    Yields
+    ------
+    Collected
+        What became of each input, once it is written.
+    """
+    names = [_name(one) for one in inputs]
+    for name in names:
+        if names.count(name) > 1:
+            raise CollectError(f"two inputs would be written to {folder / name}.parquet; rename one, or run twice")
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder, prefix=".collect-") as temporary, _log(Path(temporary) / "seen.db") as log:
+        number = log.add_plan(plan.fingerprint, plan.to_json(), ReportForm.of(plan.to_json()).size)
+        for day, (one, name) in enumerate(zip(inputs, names, strict=True), 1):
+            log.open_part(day)
+            yield _one(_rows(one), _Sink(log, number, day, plan), folder / f"{name}.parquet", Path(temporary))
+
+
+@contextmanager
+def _log(path: Path) -> Iterator[SqliteLog]:
+    log = SqliteLog(path, synchronous="off")  # it is thrown away afterwards
+    try:
+        yield log
+    finally:
+        log.close()
+
+
+class _Sink(NamedTuple):
+    """Where the rows of one input go."""
+
+    log: SqliteLog
+    number: int  # of the plan in the log
+    part: int
+    plan: Plan
+
+
+def _one(rows: Iterator[Row], sink: _Sink, path: Path, temporary: Path) -> Collected:
+    """Collect one input."""
+    form = ReportForm.of(sink.plan.to_json())
+    same = refused = 0
+    aside = temporary / "refused.ndjson"
+    with aside.open("w", encoding="utf-8") as file:
+        for some in watched(_together(rows), "rows read"):
+            taken = [_entry(row, form, sink.number) for row in some]
+            entries = [entry for entry in taken if isinstance(entry, Entry)]
+            outcomes = iter(sink.log.write(entries, sink.part) if entries else [])
+            for row, entry in zip(some, taken, strict=True):
+                outcome = None if isinstance(entry, str) else next(outcomes)
+                same += outcome is Outcome.SAME
+                fault = "another report has this id" if outcome is Outcome.OTHER else entry
+                if isinstance(fault, str):
+                    refused += 1
+                    file.write(json.dumps({"row": row.number, "reason": fault}) + "\n")
+    chunks = sink.log.seal(sink.part).chunks(sink.number)
+    written = write(path, sink.plan, (reports_in(chunk, sink.plan) for chunk in chunks))
+    refused_path = path.with_suffix(".refused.ndjson")
+    if refused:
+        os.replace(aside, refused_path)  # noqa: PTH105 - atomic on every system
+    else:
+        refused_path.unlink(missing_ok=True)
+    return Collected(path, written, same, refused, refused_path)
+
+
+def _together(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while some := list(islice(rows, TOGETHER)):
+        yield some
+
+
+def _entry(row: Row, form: ReportForm, plan: int) -> Entry | str:
+    """A row as an entry of the store, or what is wrong with it."""
+    if row.fault is not None:
+        return row.fault
+    report = _report(row.report, form.size)
+    if isinstance(report, str):
+        return report
+    return form.fault(report) or Entry(_id(row.id), plan, report)
+
+
+def _report(given: Any, size: int) -> bytes | str:
+    """The bytes of a report, or why there are none.
+
+    As many hexadecimal digits as its bytes take are read as such, all else as base64, of either alphabet. Of a report
+    of one byte base64 needs its padding, or it could not be told from two digits.
+    """
+    if isinstance(given, bytes):
+        return given
+    if not isinstance(given, str):
+        return "there is no report" if given is None else "the report is no text"
+    text = given.strip()
+    if len(text) == 2 * size and re.fullmatch("[0-9a-fA-F]*", text):
+        return bytes.fromhex(text)
+    padded = text if size == 1 else text + "=" * (-len(text) % 4)
+    try:
+        return base64.b64decode(padded.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return "the report is neither base64 nor hexadecimal digits"
+
+
+def _id(given: Any) -> bytes:
+    """The id of a report in 16 bytes: 32 hexadecimal digits as they are, a hash of other ids, else a random one."""
+    if given is None or given == "":
+        return os.urandom(ID_BYTES)
+    if isinstance(given, bytes) and len(given) == ID_BYTES:
+        return given
+    if isinstance(given, str) and HEX_ID.fullmatch(given):
+        return bytes.fromhex(given)
+    text = given if isinstance(given, bytes) else str(given).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(text).digest()[:ID_BYTES]
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+
+
+def _name(given: str) -> str:
+    """The name of an input without its ending, after a check that it can be read."""
+    if given == STDIN:
+        return "stdin"
+    path = Path(given)
+    if not path.is_file():
+        raise CollectError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
+    if path.suffix.lower() not in KINDS:
+        raise CollectError(f"{path}: reports are read from {', '.join(KINDS)}; found {path.suffix or 'no ending'}")
+    return path.stem
+
+
+def _rows(given: str) -> Iterator[Row]:
+    """The rows of an input."""
+    if given == STDIN:
+        yield from _ndjson(sys.stdin.buffer)
+        return
+    path = Path(given)
+    match KINDS[path.suffix.lower()]:
+        case "Parquet":
+            yield from _parquet(path)
+        case "CSV":
+            with path.open(encoding="utf-8-sig", errors="replace", newline="") as text:
+                yield from _csv(path, text)
+        case _:
+            with path.open("rb") as file:
+                yield from _ndjson(file)
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines of a file; None for one that is too long."""
+    while line := file.readline(LONGEST_LINE):
+        long = len(line) == LONGEST_LINE and not line.endswith(b"\n")
+        while long and (more := file.readline(LONGEST_LINE)) and not more.endswith(b"\n"):
+            pass
+        yield None if long else line
+
+
+def _ndjson(file: IO[bytes]) -> Iterator[Row]:
+    for number, line in enumerate(_lines(file), 1):
+        if line is None:
+            yield Row(number, fault="the line is too long")
+        elif line.strip():
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):
+                found = None
+            if isinstance(found, dict):
+                yield Row(number, found.get("report"), found.get("id"))
+            else:
+                yield Row(number, fault="the line is no JSON object")
+
+
+def _csv(path: Path, file: IO[str]) -> Iterator[Row]:
+    """Rows of a CSV file; lines are counted, the header as the first."""
+    reader = csv.reader(file)
+    header = next(reader, [])
+    report, id = (header.index(name) if header.count(name) == 1 else None for name in ("report", "id"))
+    if report is None:
+        raise CollectError(f"{path}: needs one column 'report'; found {listed(header) or 'none: the file is empty'}")
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield Row(reader.line_num, fault=f"the line is no CSV: {error}")
+            continue
+        if len(fields) == len(header):
+            yield Row(reader.line_num, fields[report], None if id is None else fields[id])
+        elif fields:
+            yield Row(reader.line_num, fault=f"there are {len(fields)} fields, where the header has {len(header)}")
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    source = open_parquet(path)
+    names = source.schema_arrow.names
+    if names.count("report") != 1:
+        raise CollectError(f"{path}: needs one column 'report'; found {listed(names)}")
+    wanted = ["report", *(["id"] if names.count("id") == 1 else [])]
+    try:
+        for number, (report, *id) in enumerate(_cells(source, wanted), 1):
+            yield Row(number, report, *id)
+    except (OSError, pa.ArrowException) as error:
+        raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+
+
+def _cells(source: Any, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    for batch in source.iter_batches(TOGETHER, columns=list(names)):
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)

@@ -1,0 +1,153 @@
+"""Closed parts are sealed, all parts are counted, and sealed parts are exported to Parquet.
+
+A part is counted once, when it is sealed, from the reports in the order in which they stay; its counts are kept in the
+same transaction. Results so far are the counts of sealed parts and a tally of what is not sealed yet.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Lock, Thread
+
+from deniable.collect.stores.store import ID_BYTES, Store, StoredCounts
+from deniable.collect.writer import Busy, today
+from deniable.counts.counts import Counts
+from deniable.counts.tally import Tally
+from deniable.errors import CollectError
+from deniable.kernels import plain
+from deniable.reports.fields import report_bytes
+from deniable.reports.parquet import write
+from deniable.reports.reports import Reports
+from deniable.survey.plan import Plan
+
+LOOK_SECONDS = 30.0  # So often it is looked whether a day is over.
+END_SECONDS = 5.0  # So long it is waited for sealing to be given up.
+QUICK = 0.5  # Counts so far that took at most so many seconds are made anew for whoever asks.
+KEPT = 10.0  # Others are used again for so many times the time that counting took.
+
+
+def reports_in(data: bytes, plan: Plan) -> Reports:
+    """The reports in data that are many times id and report."""
+    size = report_bytes(plan)
+    step = ID_BYTES + size
+    return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
+
+
+def new_tally(plan: Plan) -> Tally:
+    """An empty tally that counts without compiled code, which stops all requests for a second when it is loaded."""
+    tally = Tally.of(plan)
+    tally.tools = plain
+    return tally
+
+
+def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event) -> None:
+    """Sort a closed part by id and count it; given up, as if it had not begun, if it is to end meanwhile.
+
+    It rests as long as it works, so that half of the time is left to requests.
+    """
+    sealing = store.seal(part)
+    counts = []
+    for number in store.plans_in(part):
+        tally, start = new_tally(plans[number]), time.monotonic()
+        for chunk in sealing.chunks(number):
+            sealing.keep(number, chunk)
+            tally.add(reports_in(chunk, plans[number]))
+            if ending.wait(time.monotonic() - start):
+                raise Busy
+            start = time.monotonic()
+        counts.append(StoredCounts(part, number, tally.n, _to_bytes(tally.counts())))
+    sealing.done(counts)
+    while sealing.tidy():
+        pass
+
+
+def export(store: Store, part: int, number: int, plan: Plan, path: Path) -> int:
+    """Write a plan's reports of a sealed part to a Parquet file, in the order of their ids; return how many."""
+    return write(path, plan, (reports_in(chunk, plan) for chunk in store.read(part, number)))
+
+
+def _to_bytes(counts: Counts) -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "counts.npz"
+        counts.save(path)
+        return path.read_bytes()
+
+
+def _from_bytes(data: bytes) -> Counts:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "counts.npz"
+        path.write_bytes(data)
+        return Counts.load(path)
+
+
+class Results(Thread):
+    """The thread that seals parts when a day is over, and the counts so far for whoever asks."""
+
+    def __init__(self, store: Callable[[], Store], plans: Callable[[], Mapping[int, Plan]]) -> None:
+        super().__init__(name="sealing", daemon=True)
+        self.store, self.plans = store, plans
+        self.turn = Lock()  # one thread seals or counts
+        self.ending = Event()
+        self.made: dict[int, tuple[float, Counts]] = {}  # until when counts so far may be used, and these, by plan
+
+    def run(self) -> None:
+        """Seal what is over, now and then."""
+        while not self.ending.is_set():
+            try:
+                self.seal()
+            except (Busy, CollectError):  # it is tried again
+                pass
+            except Exception:
+                logging.getLogger(__name__).exception("a part could not be sealed")
+            self.ending.wait(LOOK_SECONDS)
+
+    def stop(self) -> None:
+        """End soon; a part that is being sealed is left for the next time."""
+        self.ending.set()
+        if self.is_alive():
+            self.join(END_SECONDS)
+
+    def seal(self, *, everything: bool = False) -> list[int]:
+        """Seal all closed parts, and the open one if its day is over or everything is asked for; return which."""
+        with self.turn:
+            store, sealed = self.store(), []
+            parts = store.parts()
+            if parts and (parts[-1].day < today() or (everything and store.plans_in(parts[-1].number))):
+                store.open_part(today())
+                parts = store.parts()
+            for part in parts[:-1]:
+                if not part.sealed:
+                    seal_part(store, part.number, self.plans(), self.ending)
+                    sealed.append(part.number)
+                    self.made.clear()
+            return sealed
+
+    def counts(self, number: int) -> Counts:
+        """The counts of a plan's reports so far; where counting takes long, they may be some minutes old."""
+        with self.turn:
+            until, made = self.made.get(number, (0.0, None))
+            start = time.monotonic()
+            if made is None or start > until:
+                made = self._count(number)
+                took = time.monotonic() - start
+                self.made[number] = (start + (0 if took < QUICK else (1 + KEPT) * took), made)
+            return made
+
+    def _count(self, number: int) -> Counts:
+        store, tally = self.store(), new_tally(self.plans()[number])
+        parts = store.parts()
+        for part in parts:
+            if not part.sealed:
+                for data in store.read(part.number, number):
+                    tally.add(reports_in(data, tally.plan))
+        counts = tally.counts()
+        for own in self._sealed(store, {part.number for part in parts if part.sealed}, number):
+            counts += own
+        return counts
+
+    def _sealed(self, store: Store, parts: set[int], number: int) -> Iterator[Counts]:
+        for stored in store.counts():
+            if stored.plan == number and stored.part in parts:
+                yield _from_bytes(stored.data)

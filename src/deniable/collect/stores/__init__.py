@@ -1,0 +1,1 @@
+"""Stores of reports: what every store does, an append-only log in SQLite, and tables in PostgreSQL."""

@@ -1,0 +1,226 @@
+"""`deniable collect`: files of another pipe become reports, each id once, and bad rows are put aside with a reason."""
+
+import base64
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import deniable as dn
+from deniable import client
+from deniable.collect import pipes
+from deniable.collect.pipes import collect
+from deniable.errors import CollectError
+from tests.support.collect.served import CHECKED, PLAN, a_report
+
+WIDE = dn.Plan(dn.Schema([dn.Choice("town", [f"town {k}" for k in range(50)])]), {"town": dn.LocalHashing(epsilon=1.0)})
+
+
+def reports(count: int, seed: int = 1) -> dict[str, bytes]:
+    rng = random.Random(seed)
+    return {rng.randbytes(16).hex(): a_report(rng) for _ in range(count)}
+
+
+def wide_reports(count: int, seed: int = 1) -> dict[str, bytes]:
+    rng, checked = random.Random(seed), client.read(WIDE.to_json())
+    return {
+        rng.randbytes(16).hex(): client.report_from(rng.randbytes, {"town": "town 3"}, checked) for _ in range(count)
+    }
+
+
+def in_order(found: dict[str, bytes], plan: dn.Plan = PLAN) -> dn.Reports:
+    return dn.Reports.from_bytes([found[id] for id in sorted(found)], plan)
+
+
+def ndjson(path: Path, rows: list[tuple[str, str]]) -> None:
+    path.write_text("".join(json.dumps({"id": id, "report": report, "other": 1}) + "\n" for id, report in rows))
+
+
+def csv(path: Path, rows: list[tuple[str, str]]) -> None:
+    path.write_text("other,report,id\n" + "".join(f"1,{report},{id}\n" for id, report in rows))
+
+
+def parquet(path: Path, rows: list[tuple[str, str]]) -> None:
+    pq.write_table(pa.table({"id": [id for id, _ in rows], "report": [report for _, report in rows]}), path)
+
+
+def unpadded(report: bytes) -> str:
+    return base64.urlsafe_b64encode(report).decode().rstrip("=")
+
+
+KINDS = {".ndjson": ndjson, ".jsonl": ndjson, ".csv": csv, ".parquet": parquet}
+TEXTS: dict[str, Callable[[bytes], str]] = {
+    "hex": bytes.hex,
+    "upper hex": lambda report: report.hex().upper(),
+    "base64": lambda report: base64.b64encode(report).decode(),
+    "base64url": lambda report: base64.urlsafe_b64encode(report).decode(),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_and_text_is_read(tmp_path: Path, kind: str, text: str) -> None:
+    sent = reports(60)
+    KINDS[kind](tmp_path / f"in{kind}", [(id, TEXTS[text](report)) for id, report in sent.items()])
+    (found,) = collect([str(tmp_path / f"in{kind}")], PLAN, tmp_path / "out")
+    assert (found.reports, found.same, found.refused) == (60, 0, 0)
+    assert found.path == tmp_path / "out" / "in.parquet"
+    assert dn.Reports.load(found.path) == in_order(sent)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["in.parquet"]
+
+
+@pytest.mark.parametrize("text", [*TEXTS.values(), unpadded], ids=[*TEXTS, "unpadded"])
+def test_long_reports_are_read_in_every_text(tmp_path: Path, text: Callable[[bytes], str]) -> None:
+    sent = wide_reports(30)
+    ndjson(tmp_path / "in.ndjson", [(id, text(report)) for id, report in sent.items()])
+    (found,) = collect([str(tmp_path / "in.ndjson")], WIDE, tmp_path)
+    assert dn.Reports.load(found.path) == in_order(sent, WIDE)
+
+
+def test_bytes_in_parquet_are_taken_as_they_are(tmp_path: Path) -> None:
+    sent = reports(20)
+    table = pa.table({"report": list(sent.values()), "id": [bytes.fromhex(id) for id in sent]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    (found,) = collect([str(tmp_path / "in.parquet")], PLAN, tmp_path / "out")
+    assert dn.Reports.load(found.path) == in_order(sent)
+
+
+def test_each_id_is_taken_once_over_all_inputs(tmp_path: Path) -> None:
+    first, second = reports(30, 1), reports(30, 2)
+    ndjson(tmp_path / "a.ndjson", [(id, r.hex()) for id, r in first.items()] * 2)
+    again = dict(list(first.items())[:10])
+    csv(tmp_path / "b.csv", [(id, r.hex()) for id, r in (second | again).items()])
+    a, b = collect([str(tmp_path / "a.ndjson"), str(tmp_path / "b.csv")], PLAN, tmp_path / "out")
+    assert (a.reports, a.same, b.reports, b.same) == (30, 30, 30, 10)
+    assert dn.Reports.load(b.path) == in_order(second)
+    assert dn.count(str(tmp_path / "out" / "*.parquet")).n == 60
+
+
+def test_ids_of_any_form_are_told_apart_and_rows_without_one_are_all_taken(tmp_path: Path) -> None:
+    rows = [{"id": 5}, {"id": "5"}, {"id": "five"}, {"id": "fünf"}, {}, {}, {"id": None}, {"id": ""}, {"id": 5}]
+    (tmp_path / "in.ndjson").write_text("".join(json.dumps(row | {"report": "00"}) + "\n" for row in rows))
+    (found,) = collect([str(tmp_path / "in.ndjson")], PLAN, tmp_path)
+    assert (found.reports, found.same) == (7, 2)
+
+
+def test_bad_rows_are_put_aside_with_their_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "LONGEST_LINE", 200)
+    good = json.dumps({"id": "a", "report": "00"})
+    lines = [
+        good, "{", "[1]", "", '{"id": "b"}', '{"report": 5}', '{"report": "zz"}', '{"report": "0000"}',
+        '{"report": "ff"}', json.dumps({"id": "a", "report": "01"}), "x" * 1000, "[" * 150, '{"report": "AQ"}', good,
+    ]  # fmt: skip
+    (tmp_path / "in.ndjson").write_bytes("\n".join(lines).encode() + b"\n\xff\xfe{}\n")
+    (found,) = collect([str(tmp_path / "in.ndjson")], PLAN, tmp_path)
+    assert (found.reports, found.same, found.refused) == (1, 1, 12)
+    aside = [json.loads(line) for line in found.refused_path.read_text().splitlines()]
+    assert aside == [
+        {"row": 2, "reason": "the line is no JSON object"},
+        {"row": 3, "reason": "the line is no JSON object"},
+        {"row": 5, "reason": "there is no report"},
+        {"row": 6, "reason": "the report is no text"},
+        {"row": 7, "reason": "the report is neither base64 nor hexadecimal digits"},
+        {"row": 8, "reason": "it has 3 bytes, where this plan's reports have 1"},
+        {"row": 9, "reason": "it has bits after its last field"},
+        {"row": 10, "reason": "another report has this id"},
+        {"row": 11, "reason": "the line is too long"},
+        {"row": 12, "reason": "the line is no JSON object"},
+        {"row": 13, "reason": "the report is neither base64 nor hexadecimal digits"},
+        {"row": 15, "reason": "the line is no JSON object"},
+    ]
+
+
+def test_bad_rows_of_csv_and_parquet(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes(b"\xef\xbb\xbfid,report\na,00\nb\nc,00,1\n\nd,\xff\ne,00\n")
+    pq.write_table(pa.table({"report": ["00", None, "x", "01"]}), tmp_path / "more.parquet")
+    a, b = collect([str(tmp_path / "in.csv"), str(tmp_path / "more.parquet")], PLAN, tmp_path / "out")
+    assert (a.reports, a.refused, b.reports, b.refused) == (2, 3, 2, 2)
+    rows = [[json.loads(line)["row"] for line in one.refused_path.read_text().splitlines()] for one in (a, b)]
+    assert rows == [[3, 4, 6], [2, 3]]
+
+
+def test_a_second_run_replaces_what_the_first_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "in.ndjson"
+    path.write_text('{"report": "00"}\n{"report": "zz"}\n')
+    (first,) = collect([str(path)], PLAN, tmp_path / "out")
+    assert first.refused_path.exists()
+    path.write_text('{"report": "00"}\n{"report": "01"}\n')
+    (second,) = collect([str(path)], PLAN, tmp_path / "out")
+    assert (second.reports, second.refused_path.exists()) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("none.csv", None, "no such file"),
+        ("in.xlsx", "", "reports are read from .ndjson"),
+        ("in.csv", "", "needs one column 'report'; found none: the file is empty"),
+        ("in.csv", "id,answer\n", "needs one column 'report'"),
+        ("in.parquet", "PAR", "cannot be read as Parquet"),
+    ],
+)
+def test_inputs_that_cannot_be_read_are_refused(tmp_path: Path, name: str, content: str | None, complaint: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(dn.DeniableError, match=complaint):
+        list(collect([str(tmp_path / name)], PLAN, tmp_path / "out"))
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_inputs_of_one_name_are_refused(tmp_path: Path) -> None:
+    for name in ("in.csv", "in.ndjson"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(CollectError, match="two inputs would be written"):
+        list(collect([str(tmp_path / "in.csv"), str(tmp_path / "in.ndjson")], PLAN, tmp_path))
+
+
+def test_many_random_lines_make_no_other_errors(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    pieces = [
+        b'{"report":"',
+        b'"}',
+        b'"id":',
+        b"00",
+        b"\n",
+        b"\n",
+        b"{",
+        b"}",
+        b",",
+        b"AA==",
+        b"\xff",
+        b"\\u",
+        b"1e999",
+        b"null",
+    ]
+    for kind in (".ndjson", ".csv"):
+        head = b"id,report\n" if kind == ".csv" else b""
+        (tmp_path / f"in{kind}").write_bytes(head + b"".join(rng.choice(pieces) for _ in range(20_000)))
+        (found,) = collect([str(tmp_path / f"in{kind}")], PLAN, tmp_path / f"out{kind}")
+        assert found.refused > 100
+
+
+def test_the_command_reads_files_and_standard_input(tmp_path: Path) -> None:
+    sent = reports(5)
+    PLAN.save(tmp_path / "plan.json")
+    ndjson(tmp_path / "in.ndjson", [(id, r.hex()) for id, r in sent.items()])
+    lines = (tmp_path / "in.ndjson").read_text() + '{"report": "zz"}\n'
+    done = subprocess.run(
+        [sys.executable, "-m", "deniable", "collect", "plan.json", "in.ndjson", "-", "-o", "reports"],
+        cwd=tmp_path,
+        input=lines,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == (
+        "Wrote reports/in.parquet (5 reports).\n"
+        "Wrote reports/stdin.parquet (0 reports, 5 sent again, 1 refused: see reports/stdin.refused.ndjson).\n"
+    )
+    assert dn.Reports.load(tmp_path / "reports" / "in.parquet") == in_order(sent)
+    assert CHECKED.length == 1

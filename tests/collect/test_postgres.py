@@ -1,0 +1,122 @@
+"""The store in PostgreSQL, which several processes share."""
+
+import random
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from deniable.collect.stores.postgres import PostgresStore
+from deniable.collect.stores.store import Outcome
+from deniable.errors import CollectError
+from tests.support.collect.served import PLAN, Served, a_report, an_id
+from tests.support.collect.stores import add_plans, everything, made_up, seal
+
+
+@pytest.mark.slow
+def test_processes_that_meet_store_each_report_once(database: str) -> None:
+    """Four connections write the same reports, some with invitations, while parts are closed and sealed."""
+    rng, stores = random.Random(1), [PostgresStore(database) for _ in range(4)]
+    add_plans(stores[0])
+    hashes = [rng.randbytes(32) for _ in range(40)]
+    stores[0].add_invitations(hashes)
+    free = made_up(rng, 1, 120)
+    invited = [e._replace(invitation=hash) for e, hash in zip(made_up(rng, 1, 40), hashes, strict=True)]
+    rivals = [e._replace(invitation=hash) for e, hash in zip(made_up(rng, 1, 40), hashes, strict=True)]
+    outcomes: dict[bytes, Counter[Outcome]] = {e.id: Counter() for e in free + invited + rivals}
+    turn = threading.Lock()
+
+    def write(store: PostgresStore, seed: int) -> None:
+        mine, own = random.Random(seed), free + (invited if seed % 2 else rivals)
+        mine.shuffle(own)
+        while own:
+            some = [own.pop() for _ in range(min(len(own), mine.choice([1, 5, 20])))]
+            found = store.write(some, 1)
+            with turn:
+                for entry, outcome in zip(some, found, strict=True):
+                    outcomes[entry.id][outcome] += 1
+
+    threads = [threading.Thread(target=write, args=(store, seed)) for seed, store in enumerate(stores)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        stores[0].open_part(1)
+        time.sleep(0.01)
+    for part in stores[1].parts()[:-1]:
+        seal(stores[1], part.number)
+        seal(stores[2], part.number)  # another process has counted the same
+    found = everything(stores[3])
+    assert set(found) == {id for id, mine in outcomes.items() if mine[Outcome.NEW]}
+    assert max(mine[Outcome.NEW] for mine in outcomes.values()) == 1
+    assert all(outcomes[entry.id] == {Outcome.NEW: 1, Outcome.SAME: 3} for entry in free)
+    for one, other in zip(invited, rivals, strict=True):
+        new = [entry.id for entry in (one, other) if outcomes[entry.id][Outcome.NEW]]
+        assert len(new) == 1  # an invitation is worth one report, whichever comes first
+        assert outcomes[new[0]][Outcome.UNINVITED] == 0  # the same again is the same, whatever the invitation
+    assert stores[3].invitations() == (40, 40)
+    assert sum(counts.n for counts in stores[3].counts()) + last_part(stores[3]) == len(found) == stores[3].total()
+    for store in stores:
+        store.close()
+
+
+def last_part(store: PostgresStore) -> int:
+    return sum(len(data) // 17 for data in store.read(store.parts()[-1].number, 1))
+
+
+def test_nothing_is_added_to_a_part_that_is_closed(database: str) -> None:
+    """Whoever opens a part waits for the writers of the one before."""
+    first, second = PostgresStore(database), PostgresStore(database)
+    add_plans(first)
+    first.write(made_up(random.Random(2)), 1)
+    opened = threading.Thread(target=second.open_part, args=(2,))
+    with first._transaction() as db:
+        first._insert(db, made_up(random.Random(3)))
+        opened.start()
+        opened.join(0.2)
+        assert opened.is_alive()
+    opened.join(10)
+    assert [part.day for part in first.parts()] == [1, 2]
+    assert sum(map(len, first.read(1, 1))) == 34
+    first.close()
+    second.close()
+
+
+def test_a_lost_connection_is_an_error_and_the_store_is_opened_anew(database: str, tmp_path: Path) -> None:
+    rng = random.Random(4)
+    with Served(tmp_path, [PLAN.to_json()], lambda: PostgresStore(database)) as served:
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        with psycopg.connect(database, autocommit=True) as db:
+            db.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        id, report, statuses = an_id(rng), a_report(rng), []
+        give_up = time.monotonic() + 20
+        while statuses[-1:] != [201] and time.monotonic() < give_up:
+            statuses.append(served.put(id, report).status_code)
+        assert set(statuses) == {503, 201}
+        assert served.http.post("/seal", headers=served.auth).json() == {"sealed": [1]}
+        assert served.http.get("/export", headers=served.auth).json()[0]["reports"] == 2
+
+
+def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    with (
+        Served(tmp_path, [PLAN.to_json()], lambda: PostgresStore(database)) as one,
+        Served(tmp_path, [PLAN.to_json()], lambda: PostgresStore(database)) as other,
+    ):
+        id, report = an_id(rng), a_report(rng)
+        assert one.put(id, report).status_code == 201
+        assert other.put(id, report).status_code == 200
+        assert other.http.head(f"/reports/{id}").status_code == 204
+        made = one.http.post("/tokens", json={"name": "ann"}, headers=one.auth).json()["token"]
+        auth = {"authorization": f"Bearer {made}"}
+        assert other.http.get("/tokens", headers=auth).status_code == 200
+        one.http.delete("/tokens/ann", headers=one.auth)
+        assert other.http.get("/tokens", headers=auth).status_code == 401
+
+
+def test_errors_do_not_show_the_address() -> None:
+    with pytest.raises(CollectError, match="PostgreSQL failed") as caught:
+        PostgresStore("postgresql://ann:secret-password@127.0.0.1:1/survey")
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,168 @@
+"""The store in a file: what is special about SQLite."""
+
+import random
+import sqlite3
+from pathlib import Path
+
+import apsw
+import pytest
+
+from deniable.collect.stores import sqlite_log, sqlite_sealing
+from deniable.collect.stores.sqlite_log import SqliteLog, wal_is_safe
+from deniable.collect.stores.store import Outcome
+from deniable.errors import CollectError
+from tests.support.collect.stores import add_plans, everything, made_up, seal
+
+
+def test_a_second_process_is_refused_at_once(tmp_path: Path) -> None:
+    first = SqliteLog(tmp_path / "survey.db")
+    with pytest.raises(CollectError, match="another process has this store open"):
+        SqliteLog(tmp_path / "survey.db")
+    first.close()
+    SqliteLog(tmp_path / "survey.db").close()
+
+
+def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, but some text that is long enough for a header " * 20)
+    with pytest.raises(CollectError, match="no store of reports"):
+        SqliteLog(tmp_path / "text.db")
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("create table precious(x)")
+    other.close()
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(CollectError, match="an SQLite file, but no store of reports"):
+        SqliteLog(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
+    with pytest.raises(CollectError, match="survey.db: the store failed: No such file or directory"):
+        SqliteLog(tmp_path / "no folder" / "survey.db")
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+    assert len(list(tmp_path.iterdir())) == 2  # the file and its write-ahead log
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [
+        ("3.7.0", False), ("3.40.1", False), ("3.44.5", False), ("3.44.6", True), ("3.45.0", False),
+        ("3.50.6", False), ("3.50.7", True), ("3.51.2", False), ("3.51.3", True), ("3.52.0", False), ("3.54.1", True),
+    ],
+)  # fmt: skip
+def test_a_write_ahead_log_is_used_where_it_is_safe(version: str, safe: bool) -> None:
+    assert wal_is_safe(tuple(map(int, version.split(".")))) is safe
+
+
+def test_an_unsafe_sqlite_does_without_a_write_ahead_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(1)
+    monkeypatch.setattr(sqlite_log, "wal_is_safe", lambda _version: False)
+    store = SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    store.write(made_up(rng, count=10), 1)
+    assert [mode for (mode,) in store._all("pragma journal_mode")] == ["truncate"]
+    assert not (tmp_path / "survey.db-wal").exists()
+    store.close()
+    assert len(everything(SqliteLog(tmp_path / "survey.db"))) == 10
+
+
+def test_the_settings_that_make_it_durable_are_in_force(tmp_path: Path) -> None:
+    store = SqliteLog(tmp_path / "survey.db")
+    found = {name: store._all(f"pragma {name}") for name in ("journal_mode", "synchronous", "locking_mode")}
+    assert found == {"journal_mode": [("wal",)], "synchronous": [(2,)], "locking_mode": [("exclusive",)]}
+
+
+def test_a_part_is_sorted_in_as_many_passes_as_memory_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_sealing, "SORT_BYTES", 1 << 10)
+    monkeypatch.setattr(sqlite_log, "READ_BYTES", 1 << 12)
+    monkeypatch.setattr(sqlite_sealing, "CHUNK_BYTES", 1 << 8)
+    rng, store = random.Random(2), SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    for count in (1, 200, 3, 40, 1):
+        store.write(made_up(rng, 1, count), 1)
+        store.write(made_up(rng, 2, count), 1)
+    same = made_up(rng, 1, 100)
+    alike = [entry._replace(id=bytes(8) + entry.id[8:]) for entry in same]  # ids with one beginning
+    store.write(alike, 1)
+    before = everything(store)
+    store.open_part(2)
+    seal(store, 1)
+    assert everything(store) == before
+    ((longest, groups),) = store._all("select max(length(data)), count(*) from groups")
+    assert longest <= 1 << 8
+    assert groups > 20
+    assert store.write(alike, 2) == [Outcome.SAME] * 100  # found where they are now
+    store.close()
+    again = SqliteLog(tmp_path / "survey.db")
+    assert again.write(alike, 2) == [Outcome.SAME] * 100
+    assert again.total() == len(before)
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_an_interrupted_sealing_is_forgotten_or_finished(tmp_path: Path, steps: int) -> None:
+    """Cut off after the first chunks, before it is done, or before the dead groups are removed."""
+    rng, store = random.Random(3), SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    for _ in range(80):
+        store.write(made_up(rng, 1, 2), 1)
+    before = everything(store)
+    store.open_part(2)
+    sealing = store.seal(1)
+    if steps:
+        for chunk in sealing.chunks(1):
+            sealing.keep(1, chunk)
+    if steps > 1:
+        sealing.done([])
+    if steps > 2:
+        assert sealing.tidy()
+    store.close()
+    again = SqliteLog(tmp_path / "survey.db")
+    ((groups,),) = again._all("select count(*) from groups")
+    assert groups == (80 if steps < 2 else 1)
+    if steps < 2:
+        assert everything(again) == before
+        seal(again, 1)
+        assert everything(again) == before
+
+
+def test_no_order_of_arrival_stays_in_the_file(tmp_path: Path) -> None:
+    """Before sealing the order of single reports can be read off the file; afterwards only that of ids."""
+    rng, path = random.Random(4), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    add_plans(store)
+    arrived = [made_up(rng)[0] for _ in range(60)]
+    for entry in arrived:
+        store.write([entry], 1)
+    store._all("pragma wal_checkpoint(truncate)")
+    ids = [entry.id for entry in arrived]
+
+    def order() -> list[bytes]:
+        data = path.read_bytes()
+        assert all(data.count(id) == 1 for id in ids[1:])
+        return sorted(ids[1:], key=data.index)
+
+    assert order() != sorted(ids[1:])  # the control: it stays so far
+    store.open_part(2)
+    seal(store, 1)
+    store.close()
+    ids.sort()  # the first of the sorted group stands beside it as well
+    assert order() == ids[1:]
+    assert not list(tmp_path.glob("*-wal"))
+
+
+def test_an_error_inside_a_transaction_takes_it_back(tmp_path: Path) -> None:
+    rng, store = random.Random(5), SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    abort = "begin select raise(abort, 'x'); end"
+    store.db.execute(f"create temp trigger stop before insert on groups when new.seq = 2 {abort}")
+    first, second = made_up(rng, 1, 3), made_up(rng, 1, 3)
+    assert store.write(first, 1) == [Outcome.NEW] * 3
+    with pytest.raises(CollectError, match="the store failed"):
+        store.write(second, 1)
+    assert not store.holds(second[0].id)
+    store.db.execute("drop trigger stop")
+    assert store.write(second, 1) == [Outcome.NEW] * 3
+    assert len(everything(store)) == 6
+    assert isinstance(store.db, apsw.Connection)
