@@ -289,8 +289,7 @@ def product_form(of: Respondents) -> Group:
 def testable(groups: Sequence[Respondents], rows: Sequence[Array]) -> Bools:
     """Whether all combinations of rows are near enough to normal, if answers are independent, for a test of that."""
     independent = sum((group.if_independent(rows) for group in groups), start=NOTHING)
-    features = tuple(range(-len(rows), 0))
-    return np.asarray(within(independent, AT_ESTIMATE).all(axis=features))
+    return np.asarray(within(independent, AT_ESTIMATE).all(axis=tuple(range(-len(rows), 0))))
 
 
 def margin(tensor: npt.NDArray[Any], axes: Sequence[int]) -> npt.NDArray[Any]:
