@@ -74,6 +74,30 @@ def test_the_settings_that_make_it_durable_are_in_force(tmp_path: Path) -> None:
     assert found == {"journal_mode": [("wal",)], "synchronous": [(2,)], "locking_mode": [("exclusive",)]}
 
 
+@pytest.mark.parametrize("cut", [0, 1, 5000])
+def test_a_long_log_that_a_crash_left_is_taken_up(tmp_path: Path, cut: int) -> None:
+    """Longer than what can be written to a file at once; also where it was cut off in the middle of a write."""
+    rng, store = random.Random(9), SqliteLog(tmp_path / "survey.db")
+    add_plans(store)
+    for _ in range(4):
+        store.write(made_up(rng, 1, 10_000), 1)
+    last = made_up(rng, 1, 500)
+    store.write(last, 1)
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for file in tmp_path.glob("survey.db*"):
+        (crashed / file.name).write_bytes(file.read_bytes())
+    log = crashed / "survey.db-wal"
+    assert log.stat().st_size > 1 << 19
+    log.write_bytes(log.read_bytes()[: log.stat().st_size - cut])
+    again = SqliteLog(crashed / "survey.db")
+    assert again.total() == (40_000 if cut else 40_500)
+    assert again.write(last, 1) == [Outcome.NEW if cut else Outcome.SAME] * 500
+    assert again.total() == len(everything(again)) == 40_500
+    again.close()
+    store.close()
+
+
 def test_a_part_is_sorted_in_as_many_passes_as_memory_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_sealing, "SORT_BYTES", 1 << 10)
     monkeypatch.setattr(sqlite_log, "READ_BYTES", 1 << 12)

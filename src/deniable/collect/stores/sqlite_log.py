@@ -26,6 +26,7 @@ from deniable.errors import CollectError
 APPLICATION = 0x646E4331  # The file's header says by this number that it is a store of reports ("dnC1").
 VERSION = 1  # The version of the tables below, in the file's header.
 READ_BYTES = 1 << 21  # Groups are read about this many bytes at a time.
+ANEW_BYTES = 1 << 16  # A log is written anew by so many bytes at a time; SQLite's files take less than 128 kB at once.
 WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has this many pages.
 
 TABLES = """
@@ -56,8 +57,8 @@ def _write_anew(path: Path, vfs: str | None) -> None:
     file = apsw.VFSFile(vfs or "", str(path), [apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_READWRITE, 0])
     try:
         size = file.xFileSize()
-        for offset in range(0, size, READ_BYTES):
-            file.xWrite(file.xRead(min(READ_BYTES, size - offset), offset), offset)
+        for offset in range(0, size, ANEW_BYTES):
+            file.xWrite(file.xRead(min(ANEW_BYTES, size - offset), offset), offset)
         file.xSync(apsw.SQLITE_SYNC_NORMAL)
     finally:
         file.xClose()
