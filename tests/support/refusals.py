@@ -35,6 +35,17 @@ def subset(document: Any, **numbers: int) -> None:
     document["features"][1]["protocol"] = {"name": "subset selection", **numbers}
 
 
+# Pairs of texts that are different and look the same.
+LOOK_ALIKE = {
+    "a zero-width space": ("smoker", "smo\u200bker"),
+    "a variation selector": ("smoker", "smoker\ufe0f"),
+    "a filler": ("smoker", "\u3164smoker"),
+    "how an accent is written": ("caf\u00e9", "cafe\u0301"),
+    "the kind of a blank": ("a smoker", "a\u00a0smoker"),
+    "the number of blanks": ("a smoker", "a  smoker"),
+    "a blank at the end": ("smoker", "smoker "),
+}
+
 TAMPERINGS: dict[str, tuple[Any, str]] = {
     "q raised": (lambda d: protocol_of(d, 0).update(q=65535), "says its epsilon is"),
     "q beyond the grid": (lambda d: protocol_of(d, 0).update(q=65536), "q must be a whole number from 1 to 65535"),
@@ -125,7 +136,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         "reads plans of version 1 and 2, which have a list of features; found True",
     ),
     "buckets changed": (lambda d: protocol_of(d, 3).update(buckets=4096), "says its epsilon is"),
-    "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "says its epsilon is nan"),
+    "epsilon not a number": (lambda d: d.update(epsilon=float("nan")), "JSON has no NaN"),
     "value dropped": (lambda d: d["features"][1]["values"].pop(), "says its epsilon is"),
     "public made": (lambda d: d["features"][0].update(protocol={"name": "public"}), "says its epsilon is"),
     "an extra key": (lambda d: d["features"][0].update(comment="x"), r"unknown key; found \['comment'\]"),
@@ -136,6 +147,65 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "a label in version 1": (lambda d: d["features"][0].update(label="Flag?"), r"unknown key; found \['label'\]"),
     "epsilon understated": (lambda d: d.update(epsilon=d["epsilon"] / 2), "says its epsilon is"),
     "epsilon missing": (lambda d: d.pop("epsilon"), "says its epsilon is None"),
+    "an unknown key of the plan": (lambda d: d.update(comment="x"), r"a plan has no other keys than .*\['comment'\]"),
+    "a name without a letter": (
+        lambda d: d["features"][0].update(name=""),
+        "texts that can be read, with a letter to be seen; found",
+    ),
+    "a name of blanks": (
+        lambda d: d["features"][0].update(name="\u200b \u3164"),
+        "texts that can be read, with a letter to be seen; found",
+    ),
+    "a name of two lines": (
+        lambda d: d["features"][0].update(name="a\nb"),
+        "texts that can be read, with no control characters",
+    ),
+    "a name with an escape": (
+        lambda d: d["features"][0].update(name="\x1b[8m"),
+        "can be read, with no control characters",
+    ),
+    "a name with a line separator": (
+        lambda d: d["features"][0].update(name="a\u2028b"),
+        "texts that can be read, with no control characters",
+    ),
+    "a value of blanks": (
+        lambda d: d["features"][1]["values"].__setitem__(0, " "),
+        "values and labels of feature 'grr' must be texts that can be read",
+    ),
+    "a value with a control character": (
+        lambda d: d["features"][1]["values"].__setitem__(0, "v\x07"),
+        "values and labels of feature 'grr' must be texts that can be read",
+    ),
+    **{
+        f"two names that differ by {title} alone": (
+            lambda d, one=one, other=other: (d["features"][0].update(name=one), d["features"][1].update(name=other)),
+            "names of questions must differ in what can be seen",
+        )
+        for title, (one, other) in LOOK_ALIKE.items()
+    },
+    "two questions that differ by a zero-width space alone": (
+        lambda d: (
+            d["features"][0].update(name="q: a", question="q"),
+            d["features"][5].update(name="q\u200b: b", question="q\u200b"),
+        ),
+        "names of questions must differ in what can be seen",
+    ),
+    "two values that differ by a zero-width space alone": (
+        lambda d: d["features"][1]["values"].__setitem__(0, "v1\u200b"),
+        "values and labels of feature 'grr' must differ in what can be seen",
+    ),
+    "ranges in another order": (
+        lambda d: d["features"][6].update(
+            values=["1 to under 2", "0 to under 1", "2 to 3"], edges=["0", "1", "2", "3"]
+        ),
+        "values must be named after its edges, '0 to under 1', '1 to under 2', '2 to 3'",
+    ),
+    "ranges by other words": (
+        lambda d: d["features"][6].update(
+            values=["0 to under 1", "1 to under 2", "9 to 10"], edges=["0", "1", "2", "3"]
+        ),
+        "values must be named after its edges",
+    ),
     "another version": (lambda d: d.update(version=3), "reads plans of version 1 and 2, .*found 3"),
     "no version": (lambda d: d.pop("version"), "found None"),
     "no features": (lambda d: d.update(features=None), "reads plans of version 1"),
@@ -287,6 +357,10 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: ranges(d, ["0 to under 1", "none"], "none"),
         "edges must be rising numbers as text, one more than its values",
     ),
+    "one range alone": (
+        lambda d: d["features"][2].update(values=["0 to 1", "none"], edges=["0", "1"], missing="none"),
+        "edges must be rising numbers as text, one more than its values",
+    ),
     "missing that costs nothing": (lambda d: d["features"][1].update(missing="no answer"), "says its epsilon is"),
     "a flag that may be skipped by randomized response": (
         lambda d: (
@@ -316,6 +390,36 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: d["features"][2].update(labels={"v1": 1}),
         "labels must be texts for its values",
     ),
+    "a label without a letter": (
+        lambda d: d["features"][1].update(label="\u200b"),
+        "label of feature 'smoker' must be texts that can be read",
+    ),
+    "help of two lines": (
+        lambda d: d["features"][1].update(help="one\ntwo"),
+        "help of feature 'smoker' must be texts that can be read, with no control characters",
+    ),
+    "a label that is another value": (
+        lambda d: d["features"][2].update(labels={"v1": "v2", "v2": "v1"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "a label for two values": (
+        lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "two labels that differ by a blank alone": (
+        lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old\u00a0"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "missing that looks like a flag's answer": (
+        lambda d: d["features"][1].update(missing="true\u200b"),
+        "feature 'smoker': missing must be .* of a flag no word for true or false",
+    ),
+    "an arm's name of blanks": (lambda d: arm(d, 0, name="\u2003"), "names of arms must be texts that can be read"),
+    "an arm's name of two lines": (lambda d: arm(d, 0, name="a\rb"), "names of arms must be texts that can be read"),
+    "two arms that differ by a zero-width space alone": (
+        lambda d: arm(d, 0, name=d["arms"][1]["name"] + "\u200b"),
+        "names of arms must differ in what can be seen",
+    ),
     "the epsilon of a smaller arm": (
         lambda d: d.update(epsilon=client.log_up([client.ratio(d["arms"][2]["blocks"][1]["protocol"], 5)])),
         "says its epsilon is",
@@ -333,6 +437,14 @@ UNREADABLE: dict[str, tuple[str, str]] = {
     "half a text": ("{", "not JSON"),
     "a number": ("3", "must be a JSON object; found 'int'"),
     "a key twice": ('{"version": 1, "version": 1}', "a key stands twice"),
+    "NaN beside what carries meaning": (
+        PLANS["one flag"].to_json().replace('"version"', '"comment": NaN, "version"'),
+        "JSON has no NaN",
+    ),
+    "a number with a point": (
+        PLANS["one flag"].to_json().replace("52428", "52428.0"),
+        "says its fingerprint is",
+    ),
     "half a letter": ('{"version": 1, "features": [{"name": "\\ud800"}]}', "surrogates not allowed"),
 }
 
