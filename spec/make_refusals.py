@@ -135,7 +135,7 @@ PLAN_RULES = {
         "a set by chance alone",
         "a set of all combinations",
     ),
-    "p is below q": ("p is q", "swapped"),
+    "p is below q": ("p is q", "swapped", "swapped, with an epsilon that fits"),
     "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices, and "
     "for flags with missing": (
         "a flag that may be skipped by randomized response",

@@ -54,7 +54,7 @@ BEYOND_A_SCHEMA = {
     "values of a choice with edges are named after them": {"ranges in another order", "ranges by other words"},
     "missing of a flag is not empty and no word for true or false": {"missing that looks like a flag's answer"},
     "labels are an object of texts, for some of the values of a choice": {"a label of no value"},
-    "p is below q": {"p is q", "swapped"},
+    "p is below q": {"p is q", "swapped", "swapped, with an epsilon that fits"},
     "q of a subset of k among m values is above k / m of 65536, so k is below m": {
         "a set of all values",
         "a set by chance alone",

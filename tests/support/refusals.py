@@ -35,6 +35,12 @@ def subset(document: Any, **numbers: int) -> None:
     document["features"][1]["protocol"] = {"name": "subset selection", **numbers}
 
 
+def fit(document: Any) -> None:
+    """Give a plan of version 1 the epsilon of its probabilities, as a careful forger would."""
+    ratios = (client.ratio(one["protocol"], len(one.get("values", "1"))) for one in document["features"])
+    document["epsilon"] = client.log_up(ratios)
+
+
 # Pairs of texts that are different and look the same.
 LOOK_ALIKE = {
     "a zero-width space": ("smoker", "smo\u200bker"),
@@ -54,6 +60,10 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "p true": (lambda d: protocol_of(d, 0).update(p=True), "p must be a whole number .* found True"),
     "p is q": (lambda d: protocol_of(d, 0).update(p=40000, q=40000), "p must be below q; found .*40000"),
     "swapped": (lambda d: protocol_of(d, 0).update(p=60000, q=20000), "p must be below q"),
+    "swapped, with an epsilon that fits": (
+        lambda d: (protocol_of(d, 0).update(p=60000, q=20000), fit(d)),
+        "p must be below q",
+    ),
     "keep beyond": (lambda d: protocol_of(d, 1).update(keep=65536), "keep must be a whole number"),
     "no buckets": (lambda d: protocol_of(d, 3).update(buckets=1), "buckets must be a whole number from 2"),
     "no size": (lambda d: subset(d, q=60000, size=0), "size must be a whole number from 1"),
