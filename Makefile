@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick check demo bench studies figures durability docs js js-all clean
+.PHONY: test quick audit check demo bench studies figures durability docs js js-all clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
 
 quick: .venv/dev  ## the tests that are not slow, in less than a minute
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+audit: .venv/dev  ## the black-box audit of every protocol with ten million reports an answer; takes a minute or two
+	DENIABLE_AUDIT=10000000 $(BIN)/pytest tests/reports/test_audit.py
 
 check: .venv/dev
 	$(BIN)/ruff check

@@ -11,6 +11,7 @@ from typing import Any
 from tests.support.refusals import (
     ARM_TAMPERINGS,
     BAD_ANSWERS,
+    LOOK_ALIKE,
     PLAN,
     TAMPERINGS,
     UNREADABLE,
@@ -28,6 +29,32 @@ PLAN_RULES = {
     "a plan is a JSON object": ("half a text", "a number", "epsilon not a number", "NaN beside what carries meaning"),
     "whole numbers have neither a point nor an exponent": ("a number with a point",),
     "no key stands twice in an object": ("a key twice",),
+    "a plan has no other keys than version, features, arms, assigned, epsilon, fingerprint, want, n, design, reading": (
+        "an unknown key of the plan",
+    ),
+    "every text has something to be seen, and no control characters (Cc) nor line or paragraph separators": (
+        "a name without a letter",
+        "a name of blanks",
+        "a name of two lines",
+        "a name with an escape",
+        "a name with a line separator",
+        "a value of blanks",
+        "a value with a control character",
+        "a label without a letter",
+        "help of two lines",
+        "an arm's name of blanks",
+        "an arm's name of two lines",
+    ),
+    "names of features and questions, names of arms, and values and labels of a choice differ in what can be seen": (
+        *(f"two names that differ by {title} alone" for title in LOOK_ALIKE),
+        "two questions that differ by a zero-width space alone",
+        "two values that differ by a zero-width space alone",
+        "two arms that differ by a zero-width space alone",
+        "two labels that differ by a blank alone",
+        "a label that is another value",
+        "a label for two values",
+    ),
+    "values of a choice with edges are named after them": ("ranges in another order", "ranges by other words"),
     "every text is Unicode, which half of a surrogate pair is not": ("half a letter",),
     "version is the number 1 or 2, and features is a list": (
         "version true",
@@ -62,6 +89,7 @@ PLAN_RULES = {
         "help that is a number",
     ),
     "missing of a flag is not empty and no word for true or false": (
+        "missing that looks like a flag's answer",
         "missing that is a flag's answer",
         "missing without a word",
     ),
@@ -82,7 +110,8 @@ PLAN_RULES = {
         "values a text",
         "values nested",
     ),
-    "edges are rising numbers written as text, one more than the values but for missing": (
+    "edges are three or more rising numbers written as text, one more than the values but for missing": (
+        "one range alone",
         "edges for missing too",
         "edges on a flag",
         "edges null",
@@ -106,7 +135,7 @@ PLAN_RULES = {
         "a set by chance alone",
         "a set of all combinations",
     ),
-    "p is below q": ("p is q", "swapped"),
+    "p is below q": ("p is q", "swapped", "swapped, with an epsilon that fits"),
     "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices, and "
     "for flags with missing": (
         "a flag that may be skipped by randomized response",

@@ -473,6 +473,74 @@ def test_public_columns_must_be_agreed_to() -> None:
         client.report({}, plan.to_json(), public=("region",))
 
 
+def test_plans_that_are_no_deal_are_refused_by_what_was_agreed_to() -> None:
+    """What a plan's maker might try on a device that agreed to epsilon 2 and to show the region."""
+    agreed: dict[str, Any] = {"at_most": 2.0, "public": ("region",)}
+    bare = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(p=1 / 65536, q=65535 / 65536)})
+    copies = dn.Plan(dn.Schema([dn.Flag(f"a{k}") for k in range(500)]), epsilon=500 * 0.1)
+    shown = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.Public()))
+    one_letter = dn.Plan(dn.Schema([dn.Flag("region\u200b"), dn.Flag("a")]), {"region\u200b": dn.Public()}, epsilon=1.0)
+    arms = dn.Plan(
+        dn.Schema([dn.Flag("a"), dn.Flag("b")]),
+        {"a": dn.RandomizedResponse(epsilon=0.1), "b": dn.RandomizedResponse(epsilon=9.0)},
+        arms={("a",): 65535, ("b",): 1},
+        unequal=True,
+    )
+    assert shown.epsilon == 0.0
+    for plan, why in (
+        (bare, "must be at most 2.0"),
+        (copies, "must be at most 2.0"),
+        (shown, r"must stand in public=.*found \['a', 'b'\]"),
+        (one_letter, "must stand in public="),
+        (arms, "must be at most 2.0"),
+    ):
+        document, record = json.loads(plan.to_json()), dict.fromkeys(plan.schema.names, True)
+        for given in (plan.to_json(), plan.to_json().encode(), document, client.read(document)):
+            for arm in (None, plan.arm_names[0]):
+                with pytest.raises(client.PlanError, match=why):
+                    client.report(record, given, arm=arm, **agreed)
+        for lie in ({"epsilon": 0.1}, {"epsilon": -1}, {"epsilon": True}, {"epsilon": "0.1"}, {"epsilon": [0.1]}):
+            with pytest.raises(client.PlanError, match="says its epsilon is|must stand in public="):
+                client.report(record, document | lie, **agreed)
+        for lie in ({"public": []}, {"at_most": 99}, {"expect": None}):
+            with pytest.raises(client.PlanError, match="no other keys"):
+                client.report(record, document | lie, **agreed)
+    region = dn.Plan(dn.Schema([dn.Flag("region"), dn.Flag("a")]), {"region": dn.Public()}, epsilon=2.0)
+    assert client.report({"region": True, "a": True}, region.to_json(), expect=region.fingerprint, **agreed)  # a deal
+
+
+class Drifting(Mapping[str, Any]):
+    """A mapping that is another plan each time a key is looked at."""
+
+    def __init__(self, plans: list[dict[str, Any]]) -> None:
+        self.plans, self.times = plans, 0
+
+    def __getitem__(self, key: str) -> Any:
+        self.times += 1
+        return self.plans[self.times % len(self.plans)][key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.plans[0])
+
+    def __len__(self) -> int:
+        return len(self.plans[0])
+
+
+def test_a_mapping_that_changes_while_it_is_read_is_refused_or_one_of_its_plans() -> None:
+    """Whatever is read is whole: a mixture has no fitting fingerprint, also where its inner mappings change."""
+    low, high = json.loads(LOW.to_json()), json.loads(HIGH.to_json())
+    with pytest.raises(client.PlanError, match="changed after it was made"):
+        client.report({"a": True}, Drifting([low, high]), at_most=99)
+    for plan in (LOW, HIGH):
+        document = json.loads(plan.to_json())
+        document["features"][0]["protocol"] = Drifting([one["features"][0]["protocol"] for one in (low, high)])
+        with pytest.raises(client.PlanError, match="changed after it was made"):
+            client.report({"a": True}, document, at_most=99)
+    looked = Drifting([low])
+    client.report({"a": True}, looked)
+    assert looked.times == len(low)  # each key once: what is checked is what is used
+
+
 def test_nothing_is_looked_at_or_drawn_before_a_plan_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(_count: int) -> bytes:
         raise AssertionError("something was drawn")

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 import deniable as dn
 from deniable import client
 from spec import make_refusals
-from tests.support.refusals import ARM_TAMPERINGS, only_arm, tampered_arms
+from tests.support.refusals import ARM_TAMPERINGS, LOOK_ALIKE, only_arm, tampered_arms
 
 SPEC = Path(__file__).parents[1] / "spec"
 REFUSED_PLANS = json.loads((SPEC / "refused_plans.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ BEYOND_A_SCHEMA = {
         "assigned without a new fingerprint",
     },
     "a plan has one or more features, all of different names": {"a feature twice", "two features of one name"},
-    "edges are rising numbers written as text, one more than the values but for missing": {
+    "edges are three or more rising numbers written as text, one more than the values but for missing": {
         "edges fall",
         "edges for missing too",
     },
@@ -38,8 +38,23 @@ BEYOND_A_SCHEMA = {
         "missing that is no value",
         "missing before the ranges",
     },
+    "every text has something to be seen, and no control characters (Cc) nor line or paragraph separators": {
+        "a name of blanks",
+        "a label without a letter",
+    },
+    "names of features and questions, names of arms, and values and labels of a choice differ in what can be seen": {
+        *(f"two names that differ by {title} alone" for title in LOOK_ALIKE),
+        "two questions that differ by a zero-width space alone",
+        "two values that differ by a zero-width space alone",
+        "two arms that differ by a zero-width space alone",
+        "two labels that differ by a blank alone",
+        "a label that is another value",
+        "a label for two values",
+    },
+    "values of a choice with edges are named after them": {"ranges in another order", "ranges by other words"},
+    "missing of a flag is not empty and no word for true or false": {"missing that looks like a flag's answer"},
     "labels are an object of texts, for some of the values of a choice": {"a label of no value"},
-    "p is below q": {"p is q", "swapped"},
+    "p is below q": {"p is q", "swapped", "swapped, with an epsilon that fits"},
     "q of a subset of k among m values is above k / m of 65536, so k is below m": {
         "a set of all values",
         "a set by chance alone",

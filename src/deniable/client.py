@@ -22,7 +22,8 @@ Every probability is an integer over 65 536 and every draw a 16-bit integer comp
 No draw is skipped because of the answer: length, number of draws and order are the same whatever was answered.
 spec/report-format.md draws the layout; spec/vectors.json has draws and bytes to check another client against.
 
-A plan is refused unless its fingerprint and its epsilon follow from its content. Whoever can change a plan can still
+A plan is refused unless its fingerprint and its epsilon follow from its content, and its texts can be read and told
+apart. It is copied before it is checked, and the copy is what is used. Whoever can change a plan can still
 make another one, so `report` refuses what was not agreed to as well. No error quotes an answer.
 """
 
@@ -36,7 +37,8 @@ import numbers
 import os
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -50,6 +52,7 @@ EVERYBODY = "everybody"  # A plan without arms has one arm of this name.
 TEXTS = ("question", "missing", "label", "question_label", "help")  # These keys of a feature hold texts.
 NEW_KEYS = ("missing", "label", "labels", "question_label", "help")  # A feature has these in version 2 alone.
 KEYS = {1: ("name", "question", "values", "edges"), 2: ("name", "question", "values", "edges", *NEW_KEYS)}  # by version
+PLAN_KEYS = ("version", "features", "arms", "assigned", "epsilon", "fingerprint", "want", "n", "design", "reading")
 MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
 
 Source = Callable[[int], bytes]  # n -> n random bytes
@@ -57,6 +60,11 @@ Feature = Mapping[str, Any]
 Protocol = Mapping[str, Any]
 
 FLAG_WORDS = {"true": 1, "True": 1, "TRUE": 1, "1": 1, "false": 0, "False": 0, "FALSE": 0, "0": 0}
+CONTROL = {"Cc", "Cs", "Zl", "Zp"}  # Unicode's categories of control characters, half letters and ends of lines.
+# UNSEEN are Unicode's default ignorable code points, letters without ink and width, but for format characters.
+UNSEEN = (
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 LITTLE = 171  # From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
@@ -273,11 +281,10 @@ def read(plan: Plan) -> CheckedPlan:
     """Read and check a plan's JSON, once for many reports; what was read already is given back as it is."""
     if isinstance(plan, CheckedPlan):
         return plan
-    document = _parse(plan)
+    document = parse(plan)
     tables: Any = _arms_of_version_1(document) if document["version"] == 1 else document.get("arms")
     features = [_feature(place, table, document["version"]) for place, table in enumerate(document["features"])]
-    names = [feature["name"] for feature in features]
-    _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
+    names = _checked_names(features)
     _need(isinstance(tables, list), "a plan of version 2 has a list of arms", tables)
     arms = tuple(_arm(f"arm {number}", table, features) for number, table in enumerate(tables))
     _check_arms(tables, arms, names)
@@ -296,8 +303,8 @@ def read(plan: Plan) -> CheckedPlan:
     )
 
 
-def _parse(plan: Any) -> dict[str, Any]:
-    """The plan's JSON as objects of our own, so that nothing that becomes of a mapping afterwards matters."""
+def parse(plan: Any) -> dict[str, Any]:
+    """The plan's JSON as objects of our own, with the fingerprint checked: a mapping may change afterwards."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         _need(len(dict(pairs)) == len(pairs), "a key stands twice in the plan", [key for key, _ in pairs])
@@ -316,6 +323,8 @@ def _parse(plan: Any) -> dict[str, Any]:
     version = document.get("version")
     known = type(version) is int and version in (1, 2) and isinstance(document.get("features"), list)
     _need(known, "this client reads plans of version 1 and 2, which have a list of features", version)
+    unknown = sorted({*document} - {*PLAN_KEYS})
+    _need(not unknown, f"a plan has no other keys than {', '.join(PLAN_KEYS)}", unknown)
     _check_stated(document, "fingerprint", fingerprint(document))
     return dict(document)
 
@@ -365,25 +374,75 @@ def _feature(place: int, table: Any, version: int) -> Feature:
     _check_labels(name, table)
     if "edges" in table:
         bounds = len(values or ()) + ("missing" not in table)  # a missing answer is no range
-        right = values and isinstance(edges, list) and len(edges) == bounds and _rise(edges)
+        right = values and isinstance(edges, list) and 3 <= len(edges) == bounds and _rise(edges)
         _need(right, f"feature {name!r}: edges must be rising numbers as text, one more than its values", edges)
+        ranges = [*range_values(edges), *values[len(edges) - 1 :]]
+        _need(values == ranges, f"feature {name!r}: values must be named after its edges, {_listed(ranges)}", values)
     return MappingProxyType({key: tuple(part) if isinstance(part, list) else part for key, part in table.items()})
+
+
+def _checked_names(features: list[Feature]) -> list[str]:
+    """The features' names, which people can tell apart, from names of multi-select questions too."""
+    names = [feature["name"] for feature in features]
+    _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
+    questions = [feature["question"] for feature in features if "question" in feature]
+    _check_texts("names of questions", dict.fromkeys([*names, *questions]))
+    return names
 
 
 def _check_missing(name: str, table: dict[str, Any]) -> None:
     """Refuse what a skipped question is called if it is not an answer of its own, told apart from all others."""
     missing, values = table.get("missing"), table.get("values", [])
     among = values[-1:] if "edges" in table else values  # number ranges come first
-    own = missing in among if values else missing not in {"", *FLAG_WORDS}
+    own = missing in among if values else "missing" in table and seen(table["missing"]) not in {"", *FLAG_WORDS}
     what = "one of its values, the last one of number ranges; of a flag no word for true or false"
     _need("missing" not in table or own, f"feature {name!r}: missing must be {what}", missing)
 
 
 def _check_labels(name: str, table: dict[str, Any]) -> None:
-    """Refuse what people read instead of values if it is not of a choice's values, or no text."""
+    """Refuse what people read instead of values if it is not of a choice's values; and texts that nobody can read."""
     labels, values = table.get("labels", {}), table.get("values", ())
     right = isinstance(labels, dict) and all(isinstance(label, str) for label in labels.values())
     _need(right and {*labels} <= {*values}, f"feature {name!r}: labels must be texts for its values", labels)
+    _check_texts(f"values and labels of feature {name!r}", [*values, *labels.values()])
+    for key in TEXTS:
+        _check_texts(f"{key} of feature {name!r}", [table[key]] if key in table else [])
+
+
+def range_values(edges: Sequence[str]) -> list[str]:
+    """Words for the number ranges between edges: `under 18`, `18 to under 30`, ..., `45 to 65` or `65 and over`."""
+    words = [f"{low} to under {high}" for low, high in itertools.pairwise(edges)]
+    words[-1] = f"{edges[-2]} and over" if edges[-1] == "inf" else f"{edges[-2]} to {edges[-1]}"
+    return [f"under {edges[1]}", *words[1:]] if edges[0] == "-inf" else words
+
+
+def _check_texts(what: str, texts: Collection[str]) -> None:
+    """Refuse texts that nobody could read, or tell from each other."""
+    for text in texts:
+        _need(not unreadable(text), f"{what} must be texts that can be read, with {unreadable(text)}", text)
+    _need(not look_alike(texts), f"{what} must differ in what can be seen", look_alike(texts))
+
+
+def unreadable(text: str) -> str:
+    """What a text that people are to read lacks: a letter to be seen, or freedom from control characters."""
+    if not text.isprintable() and not CONTROL.isdisjoint(map(unicodedata.category, text)):
+        return "no control characters"
+    return "" if seen(text) else "a letter to be seen"
+
+
+def look_alike(texts: Iterable[str]) -> list[str]:
+    """Those of some texts that look like another one before them."""
+    first: dict[str, int] = {}
+    return [text for place, text in enumerate(texts) if first.setdefault(seen(text), place) < place]
+
+
+def seen(text: str) -> str:
+    """What can be seen of a text: no letters without ink or width, NFC, and any blanks as one, none at the ends."""
+    if not text.isascii():
+        kinds = ((letter, unicodedata.category(letter)) for letter in re.sub(UNSEEN, "", text))
+        inked = (" " if kind[0] == "Z" or letter == "\u2800" else letter for letter, kind in kinds if kind != "Cf")
+        text = unicodedata.normalize("NFC", "".join(inked))
+    return " ".join(text.split())
 
 
 def _rise(edges: list[Any]) -> bool:
@@ -427,6 +486,7 @@ def _check_arms(tables: list[Any], arms: Sequence[Sequence[Block]], names: list[
     """Refuse arms that do not make a plan together."""
     arm_names, shares = [arm["name"] for arm in tables], [arm["share"] for arm in tables]
     _need(len(set(arm_names)) == len(arms), "arms must have different names", arm_names)
+    _check_texts("names of arms", arm_names)
     _need(sum(shares) == SCALE and min(shares) > 0, f"the shares of arms must be above 0 and sum to {SCALE}", shares)
     asked = {place for arm in arms for block in arm for place in block.places}
     never = [name for place, name in enumerate(names) if place not in asked]

@@ -35,6 +35,23 @@ def subset(document: Any, **numbers: int) -> None:
     document["features"][1]["protocol"] = {"name": "subset selection", **numbers}
 
 
+def fit(document: Any) -> None:
+    """Give a plan of version 1 the epsilon of its probabilities, as a careful forger would."""
+    ratios = (client.ratio(one["protocol"], len(one.get("values", "1"))) for one in document["features"])
+    document["epsilon"] = client.log_up(ratios)
+
+
+# Pairs of texts that are different and look the same.
+LOOK_ALIKE = {
+    "a zero-width space": ("smoker", "smo\u200bker"),
+    "a variation selector": ("smoker", "smoker\ufe0f"),
+    "a filler": ("smoker", "\u3164smoker"),
+    "how an accent is written": ("caf\u00e9", "cafe\u0301"),
+    "the kind of a blank": ("a smoker", "a\u00a0smoker"),
+    "the number of blanks": ("a smoker", "a  smoker"),
+    "a blank at the end": ("smoker", "smoker "),
+}
+
 TAMPERINGS: dict[str, tuple[Any, str]] = {
     "q raised": (lambda d: protocol_of(d, 0).update(q=65535), "says its epsilon is"),
     "q beyond the grid": (lambda d: protocol_of(d, 0).update(q=65536), "q must be a whole number from 1 to 65535"),
@@ -43,6 +60,10 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "p true": (lambda d: protocol_of(d, 0).update(p=True), "p must be a whole number .* found True"),
     "p is q": (lambda d: protocol_of(d, 0).update(p=40000, q=40000), "p must be below q; found .*40000"),
     "swapped": (lambda d: protocol_of(d, 0).update(p=60000, q=20000), "p must be below q"),
+    "swapped, with an epsilon that fits": (
+        lambda d: (protocol_of(d, 0).update(p=60000, q=20000), fit(d)),
+        "p must be below q",
+    ),
     "keep beyond": (lambda d: protocol_of(d, 1).update(keep=65536), "keep must be a whole number"),
     "no buckets": (lambda d: protocol_of(d, 3).update(buckets=1), "buckets must be a whole number from 2"),
     "no size": (lambda d: subset(d, q=60000, size=0), "size must be a whole number from 1"),
@@ -136,6 +157,65 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
     "a label in version 1": (lambda d: d["features"][0].update(label="Flag?"), r"unknown key; found \['label'\]"),
     "epsilon understated": (lambda d: d.update(epsilon=d["epsilon"] / 2), "says its epsilon is"),
     "epsilon missing": (lambda d: d.pop("epsilon"), "says its epsilon is None"),
+    "an unknown key of the plan": (lambda d: d.update(comment="x"), r"a plan has no other keys than .*\['comment'\]"),
+    "a name without a letter": (
+        lambda d: d["features"][0].update(name=""),
+        "texts that can be read, with a letter to be seen; found",
+    ),
+    "a name of blanks": (
+        lambda d: d["features"][0].update(name="\u200b \u3164"),
+        "texts that can be read, with a letter to be seen; found",
+    ),
+    "a name of two lines": (
+        lambda d: d["features"][0].update(name="a\nb"),
+        "texts that can be read, with no control characters",
+    ),
+    "a name with an escape": (
+        lambda d: d["features"][0].update(name="\x1b[8m"),
+        "can be read, with no control characters",
+    ),
+    "a name with a line separator": (
+        lambda d: d["features"][0].update(name="a\u2028b"),
+        "texts that can be read, with no control characters",
+    ),
+    "a value of blanks": (
+        lambda d: d["features"][1]["values"].__setitem__(0, " "),
+        "values and labels of feature 'grr' must be texts that can be read",
+    ),
+    "a value with a control character": (
+        lambda d: d["features"][1]["values"].__setitem__(0, "v\x07"),
+        "values and labels of feature 'grr' must be texts that can be read",
+    ),
+    **{
+        f"two names that differ by {title} alone": (
+            lambda d, one=one, other=other: (d["features"][0].update(name=one), d["features"][1].update(name=other)),
+            "names of questions must differ in what can be seen",
+        )
+        for title, (one, other) in LOOK_ALIKE.items()
+    },
+    "two questions that differ by a zero-width space alone": (
+        lambda d: (
+            d["features"][0].update(name="q: a", question="q"),
+            d["features"][5].update(name="q\u200b: b", question="q\u200b"),
+        ),
+        "names of questions must differ in what can be seen",
+    ),
+    "two values that differ by a zero-width space alone": (
+        lambda d: d["features"][1]["values"].__setitem__(0, "v1\u200b"),
+        "values and labels of feature 'grr' must differ in what can be seen",
+    ),
+    "ranges in another order": (
+        lambda d: d["features"][6].update(
+            values=["1 to under 2", "0 to under 1", "2 to 3"], edges=["0", "1", "2", "3"]
+        ),
+        "values must be named after its edges, '0 to under 1', '1 to under 2', '2 to 3'",
+    ),
+    "ranges by other words": (
+        lambda d: d["features"][6].update(
+            values=["0 to under 1", "1 to under 2", "9 to 10"], edges=["0", "1", "2", "3"]
+        ),
+        "values must be named after its edges",
+    ),
     "another version": (lambda d: d.update(version=3), "reads plans of version 1 and 2, .*found 3"),
     "no version": (lambda d: d.pop("version"), "found None"),
     "no features": (lambda d: d.update(features=None), "reads plans of version 1"),
@@ -287,6 +367,10 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: ranges(d, ["0 to under 1", "none"], "none"),
         "edges must be rising numbers as text, one more than its values",
     ),
+    "one range alone": (
+        lambda d: d["features"][2].update(values=["0 to 1", "none"], edges=["0", "1"], missing="none"),
+        "edges must be rising numbers as text, one more than its values",
+    ),
     "missing that costs nothing": (lambda d: d["features"][1].update(missing="no answer"), "says its epsilon is"),
     "a flag that may be skipped by randomized response": (
         lambda d: (
@@ -315,6 +399,36 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
     "a label that is a number": (
         lambda d: d["features"][2].update(labels={"v1": 1}),
         "labels must be texts for its values",
+    ),
+    "a label without a letter": (
+        lambda d: d["features"][1].update(label="\u200b"),
+        "label of feature 'smoker' must be texts that can be read",
+    ),
+    "help of two lines": (
+        lambda d: d["features"][1].update(help="one\ntwo"),
+        "help of feature 'smoker' must be texts that can be read, with no control characters",
+    ),
+    "a label that is another value": (
+        lambda d: d["features"][2].update(labels={"v1": "v2", "v2": "v1"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "a label for two values": (
+        lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "two labels that differ by a blank alone": (
+        lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old\u00a0"}),
+        "values and labels of feature 'age' must differ in what can be seen",
+    ),
+    "missing that looks like a flag's answer": (
+        lambda d: d["features"][1].update(missing="true\u200b"),
+        "feature 'smoker': missing must be .* of a flag no word for true or false",
+    ),
+    "an arm's name of blanks": (lambda d: arm(d, 0, name="\u2003"), "names of arms must be texts that can be read"),
+    "an arm's name of two lines": (lambda d: arm(d, 0, name="a\rb"), "names of arms must be texts that can be read"),
+    "two arms that differ by a zero-width space alone": (
+        lambda d: arm(d, 0, name=d["arms"][1]["name"] + "\u200b"),
+        "names of arms must differ in what can be seen",
     ),
     "the epsilon of a smaller arm": (
         lambda d: d.update(epsilon=client.log_up([client.ratio(d["arms"][2]["blocks"][1]["protocol"], 5)])),

@@ -348,3 +348,43 @@ def test_a_plan_in_which_everything_is_public_never_speaks_of_an_epsilon_of_noth
 def test_epsilon_is_rounded_up_in_print(epsilon: float) -> None:
     said = Fraction(epsilon_in_words(epsilon))
     assert Fraction(epsilon) <= said < Fraction(epsilon) + Fraction(1, 10_000)
+
+
+# -- warnings ----------------------------------------------------------------------------------------------------------
+
+
+def warned(plan: dn.Plan) -> str:
+    """What a plan says after its promises, on one line."""
+    return " ".join(str(plan).split())
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 5.0])
+def test_a_usual_epsilon_is_no_warning(epsilon: float) -> None:
+    text = warned(dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=epsilon))
+    assert "PROTECTS LITTLE" not in text
+    assert "CAPPED" not in text
+
+
+def test_a_large_epsilon_is_said_as_loudly_as_what_is_public() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Flag("c")]), {"c": dn.Public()}, epsilon=6.0)
+    loud = [line for line in describe(plan, colour=True).splitlines() if line.startswith("\033[1;33m")]
+    assert loud[0].startswith(f"\033[1;33mPROTECTS LITTLE: epsilon {epsilon_in_words(plan.epsilon)} is above 5.")
+    assert loud[-1].startswith("\033[1;33mNOT PROTECTED, shown as they are: c.")
+    assert "1 in 10 can become 98 in 100 sure by one report." in warned(plan)  # 403 / (403 + 9) = 0.978
+    assert "CAPPED" not in warned(plan)
+    arms = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=6.0, arms=[["a"], ["b"]])
+    assert "PROTECTS LITTLE: epsilon 5.99" in warned(arms)
+    assert "PROTECTS LITTLE" not in warned(dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()}))  # nothing at all
+
+
+def test_an_epsilon_that_cannot_be_reached_is_said_to_be_capped() -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])])
+    text = warned(dn.Plan(schema, epsilon=40.0))
+    assert "CAPPED: epsilon 40 was asked for." in text
+    assert "and these have the largest already: 'a', 'b'." in text
+    assert "can become practically certain by one report" in text  # 9 / e^23.5 is less than one in 1e9
+    some = dn.Plan(schema, {"b": dn.GRR(epsilon=1.0)}, epsilon=30.0)
+    assert "have the largest already: 'a'." in warned(some)
+    given = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(p=1 / 65536, q=65535 / 65536)})
+    assert "CAPPED" not in warned(given)  # nobody asked for more
+    assert "PROTECTS LITTLE" in warned(given)

@@ -16,7 +16,7 @@ from functools import cached_property
 from numbers import Real
 from typing import Any
 
-from deniable.client import SCALE
+from deniable.client import SCALE, look_alike
 from deniable.errors import PlanError, SchemaError, abbreviated, listed
 from deniable.survey.blocks import TIMES, Block, Names, grouped
 from deniable.survey.budget import assigned_blocks, given_protocols
@@ -186,6 +186,8 @@ def different_names(given: Sequence[str | None], otherwise: Sequence[str]) -> tu
             name = f"{made} ({times[made]})"
         names.append(name if own is None else own)
         taken.add(names[-1])
+    if twice := look_alike(names):
+        raise PlanError(f"names of arms must differ in what can be seen; found twice: {listed(twice)}")
     return tuple(names)
 
 

@@ -11,12 +11,13 @@ from itertools import accumulate, islice
 from math import prod
 
 from deniable.client import SCALE, log_up
+from deniable.errors import listed
 from deniable.survey.aim import Names
 from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import TIMES, Block
 from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
 from deniable.survey.plan import Plan
-from deniable.survey.privacy import BELIEF, Promise, of_report, of_weakest_question
+from deniable.survey.privacy import BELIEF, LARGE, Promise, of_report, of_weakest_question
 from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
 from deniable.text.width import shortened, width
@@ -87,10 +88,8 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
     lines = _arms(plan, colour=colour) if plan.has_arms else _blocks(plan, colour=colour)
     if len(plan.public) < len(plan.schema):
         lines += [*_outlook(plan, colour=colour), "", *_promises(plan)]
-    if plan.public:
-        where = " in every arm" if plan.has_arms else ""
-        said = _filled(f"NOT PROTECTED, shown as they are{where}: {', '.join(plan.public)}.")
-        lines += ["", *(paint(line, ALARM, colour=colour) for line in said)]
+    for loud in _warnings(plan):
+        lines += ["", *(paint(line, ALARM, colour=colour) for line in _filled(loud))]
     return "\n".join([*lines, "", paint(f"Fingerprint {plan.fingerprint}", DIM, colour=colour)])
 
 
@@ -293,6 +292,24 @@ def _promises(plan: Plan) -> list[str]:
     if len(protected) > 1:
         said += _filled(_of_one_answer(one, whole, together=together))
     return said
+
+
+def _warnings(plan: Plan) -> Iterator[str]:
+    """What must not be overlooked: a large epsilon, one that is less than was asked for, and what is public."""
+    if plan.epsilon > LARGE:
+        yield (
+            f"PROTECTS LITTLE: epsilon {epsilon_in_words(plan.epsilon)} is above {LARGE}. Whoever suspects somebody's "
+            f"answers with a chance of 1 in 10 can become {of_report(plan).sure(BELIEF)} by one report."
+        )
+    capped = [block.name for block in plan.blocks if SCALE - 1 in block.protocol.integers.values()]
+    if capped and plan.asked is not None and plan.epsilon < plan.asked:
+        yield (
+            f"CAPPED: epsilon {float(plan.asked):g} was asked for. Probabilities are whole numbers over {SCALE:,}, and "
+            f"these have the largest already: {listed(capped)}."
+        )
+    if plan.public:
+        where = " in every arm" if plan.has_arms else ""
+        yield f"NOT PROTECTED, shown as they are{where}: {', '.join(plan.public)}."
 
 
 def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:

@@ -7,7 +7,6 @@ A plan travels with everything made from it. Its JSON holds integers and text on
 fingerprint, the SHA-256 of that meaning, changes with any of it.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -303,9 +302,9 @@ class Plan:
         >>> dn.Plan.from_json(plan.to_json()) == plan
         True
         """
-        checked = client.read(text)
+        document = client.parse(text)
+        checked = client.read(document)
         try:
-            document = json.loads(text)
             read = plan_json.parsed(document)
         except SchemaError as error:
             raise PlanError(f"the plan's schema cannot be used: {error}") from None

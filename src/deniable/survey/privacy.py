@@ -28,6 +28,8 @@ BELIEFS = (Fraction(1, 100), BELIEF, Fraction(1, 2))
 CERTAIN = "practically certain"
 # LITTLE is the posterior belief above which, starting from BELIEF, a promise is said to protect little.
 LITTLE = Fraction(95, 100)
+# LARGE is the epsilon of a whole report above which a plan says loudly that it protects little.
+LARGE = 5
 # MUCH is the posterior belief up to which, starting from BELIEF, a promise is said to protect much.
 MUCH = Fraction(1, 2)
 
@@ -56,6 +58,11 @@ class Promise:
         """The largest posterior belief as the end of a sentence: "to at most 24 in 100"."""
         said = self.at_most(belief)
         return "to practical certainty" if said == CERTAIN else f"to at most {said}"
+
+    def sure(self, belief: Fraction) -> str:
+        """How sure somebody can become, in words: "99 in 100 sure", rounded up, or "practically certain"."""
+        said = self.at_most(belief)
+        return said if said == CERTAIN else f"{said} sure"
 
     @property
     def little(self) -> bool:

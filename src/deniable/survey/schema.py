@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from deniable.errors import SchemaError
-from deniable.survey.questions.checks import repeated
+from deniable.client import look_alike
+from deniable.errors import SchemaError, abbreviated, listed
 from deniable.survey.questions.features import SEPARATOR as SEPARATOR
 from deniable.survey.questions.features import Choice as Choice
 from deniable.survey.questions.features import Feature as Feature
@@ -36,11 +36,11 @@ class Schema:
 
     def __init__(self, features: Iterable[Flag | Choice | Flags], *, notes: Mapping[str, str] | None = None) -> None:
         if not isinstance(features, Iterable):
-            raise SchemaError(f"a schema is made of a list of Flag, Choice and Flags; found {features!r}")
+            raise SchemaError(f"a schema is made of a list of Flag, Choice and Flags; found {abbreviated(features)}")
         flat: list[Feature] = []
         for feature in features:
             if not isinstance(feature, Flag | Choice | Flags):
-                raise SchemaError(f"a schema is made of Flag, Choice and Flags; found {feature!r}")
+                raise SchemaError(f"a schema is made of Flag, Choice and Flags; found {abbreviated(feature)}")
             flat += feature.features if isinstance(feature, Flags) else [feature]
         self.__dict__.update(features=tuple(flat), notes=dict(notes or {}))
         self._check_names()
@@ -48,8 +48,10 @@ class Schema:
     def _check_names(self) -> None:
         if not self.features:
             raise SchemaError("a schema needs at least one feature; found none")
-        if twice := repeated(self.names):
-            raise SchemaError(f"feature names must differ; found twice: {', '.join(map(repr, twice))}")
+        if twice := look_alike(self.names):
+            raise SchemaError(f"feature names must differ in what can be seen; found twice: {listed(twice)}")
+        if twice := look_alike(dict.fromkeys((*self.names, *self.questions))):
+            raise SchemaError(f"names of questions must differ in what can be seen; found twice: {listed(twice)}")
         single = {feature.name for feature in self.features if not _question(feature)}
         for feature in self.features:
             question = _question(feature)
@@ -98,9 +100,9 @@ class Schema:
         if name in self.names:
             return self.names.index(name)
         if isinstance(name, str) and name in self.questions:
-            columns = ", ".join(repr(feature.name) for feature in self.questions[name])
+            columns = listed(feature.name for feature in self.questions[name])
             raise SchemaError(f"{name!r} is a group of flags; ask for one of its columns: {columns}")
-        raise SchemaError(f"no feature {name!r}; there are {', '.join(map(repr, self.names))}")
+        raise SchemaError(f"no feature {abbreviated(name)}; there are {listed(self.names)}")
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":

@@ -1,24 +1,22 @@
-"""What names, answers, labels and edges of number ranges must be, and how ranges are called."""
+"""What names, answers, labels and edges of number ranges must be."""
 
 import itertools
 import math
-import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from deniable.client import FLAG_WORDS, MAX_VALUES, number, number_text
-from deniable.errors import SchemaError
+from deniable.client import FLAG_WORDS, MAX_VALUES, look_alike, number, number_text, seen, unreadable
+from deniable.errors import SchemaError, abbreviated, listed
 
 
 def check_text(text: Any, what: str) -> None:
     """Refuse what is not text, is empty, or holds control characters: it could not be a name or an answer."""
     if not isinstance(text, str):
         raise SchemaError(f"{what} must be text; found {text!r} ({type(text).__name__})")
-    if not text.strip():
-        raise SchemaError(f"{what} must not be empty; found {text!r}")
-    if not text.isprintable() and any(unicodedata.category(letter) in ("Cc", "Cs") for letter in text):
-        raise SchemaError(f"{what} must not hold control characters; found {text!r}")
+    if not seen(text):
+        raise SchemaError(f"{what} must not be empty; found {abbreviated(text)}")
+    if unreadable(text):
+        raise SchemaError(f"{what} must not hold control characters; found {abbreviated(text)}")
 
 
 def check_optional(name: str, **texts: Any) -> None:
@@ -30,7 +28,7 @@ def check_optional(name: str, **texts: Any) -> None:
 
 def check_missing_of_flag(name: str, missing: str | None) -> None:
     """Refuse a missing answer of a flag that is a word for true or false."""
-    if missing in FLAG_WORDS:
+    if missing is not None and seen(missing) in FLAG_WORDS:
         raise SchemaError(f"{name!r}: missing is what a skipped question is called; {missing!r} is a flag's own answer")
 
 
@@ -47,8 +45,8 @@ def checked_values(name: str, values: Iterable[str], *, least: int) -> tuple[str
     values = tuple(values)
     for value in values:
         check_text(value, f"a value of {name!r}")
-    if twice := repeated(values):
-        raise SchemaError(f"{name!r}: values must differ; found twice: {', '.join(map(repr, twice))}")
+    if twice := look_alike(values):
+        raise SchemaError(f"{name!r}: values must differ in what can be seen; found twice: {listed(twice)}")
     if not least <= len(values) <= MAX_VALUES:
         raise SchemaError(f"{name!r} needs {least} to {MAX_VALUES} values; found {len(values)}")
     return values
@@ -58,8 +56,8 @@ def with_missing(values: Iterable[str], missing: str | None) -> Iterable[str]:
     """Values with the missing answer as the last one, unless it is among them already."""
     if missing is None or isinstance(values, str) or not isinstance(values, Iterable):
         return values  # what is no list is refused with all other values
-    listed = list(values)
-    return listed if missing in listed else [*listed, missing]
+    every = list(values)
+    return every if missing in every else [*every, missing]
 
 
 def checked_labels(name: str, values: Sequence[str], labels: Any) -> tuple[tuple[str, str], ...]:
@@ -72,9 +70,10 @@ def checked_labels(name: str, values: Sequence[str], labels: Any) -> tuple[tuple
         raise SchemaError(f"{name!r}: labels are for its values; found one for {unknown[0]!r}, which is none of them")
     for value, label in told.items():
         check_text(label, f"the label of {value!r} in {name!r}")
-    if twice := repeated(told.get(value, value) for value in values):
-        raise SchemaError(f"{name!r}: labels must tell values apart; found twice: {', '.join(map(repr, twice))}")
-    return tuple((value, told[value]) for value in values if told.get(value, value) != value)
+    new = tuple((value, told[value]) for value in values if told.get(value, value) != value)
+    if twice := look_alike([*values, *(label for _, label in new)]):
+        raise SchemaError(f"{name!r}: labels must tell values apart; found twice: {listed(twice)}")
+    return new
 
 
 def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
@@ -94,25 +93,6 @@ def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
     if len(numbers) < 3:
         raise SchemaError(f"choice {name!r} needs at least 3 edges, for 2 ranges; found {len(numbers)}")
     return tuple(numbers)
-
-
-def range_values(edges: Sequence[float]) -> tuple[str, ...]:
-    """Words for the ranges: `under 18`, `18 to under 30`, ..., `45 to 65` or `65 and over`."""
-    text = [number_text(edge) for edge in edges]
-    words = []
-    for low, high, right in zip(text, text[1:], range(2, len(text) + 1), strict=False):
-        if low == "-inf":
-            words.append(f"under {high}")
-        elif high == "inf":
-            words.append(f"{low} and over")
-        else:
-            words.append(f"{low} to {high}" if right == len(text) else f"{low} to under {high}")
-    return tuple(words)
-
-
-def repeated(texts: Iterable[str]) -> list[str]:
-    """Those texts that occur more than once."""
-    return [text for text, times in Counter(texts).items() if times > 1]
 
 
 def check_words(name: str, *words: str | None) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from deniable.client import number_text
+from deniable.client import number_text, range_values
 from deniable.errors import SchemaError
 from deniable.survey.questions.checks import (
     check_missing_of_flag,
@@ -22,7 +22,6 @@ from deniable.survey.questions.checks import (
     checked_edges,
     checked_labels,
     checked_values,
-    range_values,
     with_missing,
 )
 
@@ -182,7 +181,7 @@ label='How old are you?', labels=(('65+', '65 or older'),), help=None)
         bounds = checked_edges(name, edges) if edges != () else ()
         if bounds:
             check_missing_of_ranges(name, missing)
-        if bounds and every != (*range_values(bounds), *([] if missing is None else [missing])):
+        if bounds and list(every) != [*range_values(_texts(bounds)), *([] if missing is None else [missing])]:
             raise SchemaError(f"choice {name!r}: its values do not match its edges; make it with Choice.bins")
         told = checked_labels(name, every, labels)
         self.__dict__.update(
@@ -212,7 +211,7 @@ label='How old are you?', labels=(('65+', '65 or older'),), help=None)
         """
         check_text(name, "a choice's name")
         bounds = checked_edges(name, edges)
-        return cls(name, range_values(bounds), bounds, missing=missing, label=label, labels=labels, help=help)
+        return cls(name, range_values(_texts(bounds)), bounds, missing=missing, label=label, labels=labels, help=help)
 
     @property
     def levels(self) -> int:
@@ -249,7 +248,7 @@ label='How old are you?', labels=(('65+', '65 or older'),), help=None)
         parts = {
             "name": self.name,
             "values": list(self.values),
-            "edges": [number_text(edge) for edge in self.edges],
+            "edges": _texts(self.edges),
             "missing": self.missing,
             "label": self.label,
             "labels": dict(self.labels),
@@ -321,6 +320,11 @@ class Flags:
             )
             for value, title in zip(self.values, self.titles, strict=True)
         )
+
+
+def _texts(edges: Iterable[float]) -> list[str]:
+    """Edges of number ranges as the plan's JSON has them."""
+    return [number_text(edge) for edge in edges]
 
 
 Feature = Flag | Choice
