@@ -20,15 +20,14 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
+from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
-from deniable.errors import CountError, PlanError, SchemaError
-from deniable.files import replacing
+from deniable.errors import CountError, SchemaError
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
 from deniable.text.html import printed
@@ -276,14 +275,10 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
-        arrays = {"plan": np.array(self.plan.to_json())}
-        for place, arm in enumerate(self.arms):
-            arrays |= arm._arrays(f"arm {place} " if self.parts else "")
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms])
 
-    def _arrays(self, prefix: str) -> dict[str, Any]:
-        """What a file holds of these counts, of one arm, under keys that begin with a prefix."""
+    def _arrays(self) -> dict[str, Any]:
+        """What a file holds of these counts, of one arm."""
         arrays: dict[str, Any] = {}
         for place, (names, array) in enumerate(self.tables.items()):
             arrays |= {f"names {place}": np.array(names), f"table {place}": array}
@@ -295,27 +290,18 @@ class Counts:
             arrays["moments"] = self.moments
         if self.n > self._check_agreement() or not arrays:
             arrays["n"] = np.array(self.n)  # without it, all were asked, as in files of version 0.1.0
-        return {prefix + key: array for key, array in arrays.items()}
+        return arrays
 
     @classmethod
     def load(cls, path: str | Path) -> "Counts":
         """Read counts that `save` wrote, and check them."""
+        plan, of_arms = read_arrays(path)
         try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                plan = Plan.from_json(str(arrays["plan"]))
-                if not plan.has_arms:
-                    return cls._from_arrays(plan, dict(arrays))
-                of_arm: dict[str, dict[str, Any]] = {str(place): {} for place in range(len(plan.arms))}
-                for key in (key for key in arrays if key != "plan"):
-                    _, place, rest = key.split(" ", 2)
-                    of_arm[place][rest] = arrays[key]
-                parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arm.values(), strict=True)]
-                return cls(plan, arms=parts)
-        except OSError as error:
-            raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except (CountError, PlanError, SchemaError) as error:
+            parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arms, strict=True)]
+            return cls(plan, arms=parts) if plan.has_arms else parts[0]
+        except (CountError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
-        except (KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
+        except (KeyError, ValueError, IndexError, TypeError):
             raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
 
     @classmethod

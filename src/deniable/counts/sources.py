@@ -13,7 +13,7 @@ from deniable.errors import CountError, PlanError, ReportError, abbreviated
 from deniable.files import expanded
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
-from deniable.reports.parquet import open_parquet, plan_of
+from deniable.reports.parquet import UNREADABLE, damage, open_parquet, plan_of
 from deniable.reports.reports import Reports
 from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
@@ -61,8 +61,8 @@ def _stream(plan: Plan, files: Sequence[Path], names: Sequence[Names], rows: int
             for part in _parts(open_parquet(path), plan, wanted, rows):
                 shown = gather(plan.arms[part.arm], part.table, names[part.arm], part.first)
                 yield Batch(part.reports, shown, part.arm)
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+        except UNREADABLE as error:
+            raise ReportError(f"{path}: {damage(error)}") from None
         except ReportError as error:
             raise ReportError(f"{path}: {error}") from None
 

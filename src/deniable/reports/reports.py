@@ -13,7 +13,7 @@ from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import PLANS_KEPT, Field, arm_bits, columns_by_name, columns_of, fields, report_bytes
-from deniable.reports.parquet import ROW_GROUP, file_schema, metadata, open_parquet, plan_of, write
+from deniable.reports.parquet import ROW_GROUP, UNREADABLE, damage, file_schema, metadata, open_parquet, plan_of, write
 from deniable.reports.report_bits import arms_of, from_raw, raw_of, to_bytes
 from deniable.reports.report_columns import Place
 from deniable.reports.wide_table import ArmBatch, split, wide_table
@@ -208,8 +208,8 @@ class Reports:
                 return cls(plan, source.read())
             wanted = [[column.name for column in columns_of(arm)] for arm in plan.arms]
             return cls.of_arms(plan, _joined(plan, arm_batches(source, plan, wanted, ROW_GROUP)))
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+        except UNREADABLE as error:
+            raise ReportError(f"{path}: {damage(error)}") from None
         except (ReportError, PlanError) as error:
             raise ReportError(f"{path}: {error}") from None
 
