@@ -9,7 +9,8 @@ from typing import Any
 from deniable.counts.as_counts import as_counts
 from deniable.counts.checks import check_different
 from deniable.counts.counts import Counts
-from deniable.errors import ArmSizeWarning, CountError, EstimateError, HomogeneityWarning, abbreviated
+from deniable.counts.fit import fits
+from deniable.errors import ArmSizeWarning, CountError, EstimateError, FitWarning, HomogeneityWarning, abbreviated
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.groups import (
     AnyGroup,
@@ -58,6 +59,7 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
     made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
     for one in counts if several else [counts]:
         _warn_of_sizes(one)
+        _warn_of_fit(one, names)
     return made
 
 
@@ -142,6 +144,18 @@ def _warn_of_arms(agreement: Homogeneity, names: Sequence[str]) -> None:
             HomogeneityWarning,
             stacklevel=5,
         )
+
+
+def _warn_of_fit(counts: Counts, names: Sequence[str]) -> None:
+    """Warn where counts hardly come from reports that their plan made, whatever was answered."""
+    for test in fits(counts, [name for name in names if name in counts.plan.schema]):
+        if not test.fits:
+            warnings.warn(
+                f"these counts hardly come from reports of their plan: {test}. Reports may have been made with "
+                "another epsilon or plan, or were not made by the client; dn.check tells more",
+                FitWarning,
+                stacklevel=4,
+            )
 
 
 def _warn_of_sizes(counts: Counts) -> None:
