@@ -89,6 +89,30 @@ def check_ending(path: str | Path, ending: str, what: str) -> None:
         raise DeniableError(f"{path}: {what}; call it {Path(path).with_suffix(ending).name}")
 
 
+# Whose numbers are in something: for each source a random name, or that of a file as it is now, and words for it.
+Sources = Mapping[str, str]
+
+
+def new_source(words: str) -> dict[str, str]:
+    """A source that is no other: two that happen to have the same content are not the same."""
+    return {secrets.token_hex(16): words}
+
+
+def file_source(path: str | Path) -> dict[str, str]:
+    """A file as it is now, for one that does not say what its source is: by its path, its length and its time."""
+    file = Path(path).resolve()
+    state = file.stat()
+    name = hashlib.sha256(f"{file}/{state.st_size}/{state.st_mtime_ns}".encode(errors="replace")).hexdigest()[:32]
+    return {name: file.name}
+
+
+def joined_sources(first: Sources, second: Sources, error: type[DeniableError], what: str) -> Sources:
+    """The sources of both; one that both have is an error, as everybody in it would be counted twice."""
+    if both := [name for name in first if name in second]:
+        raise error(f"{what} share a source, {first[both[0]]}, and everybody in it would be counted twice")
+    return {**first, **second}
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Write a file atomically: give a temporary name beside it to write to, and rename that at the end.

@@ -28,6 +28,7 @@ from deniable.counts.checks import checked_moments, checked_names, checked_table
 from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, SchemaError
+from deniable.files import Sources, joined_sources, new_source
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
 from deniable.text.html import printed
@@ -47,7 +48,8 @@ class Counts:
     >>> counts = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
     >>> counts.n, counts.array("drinker").tolist()
     (100, [100, 60])
-    >>> (counts + counts).n
+    >>> later = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
+    >>> (counts + later).n
     200
     """
 
@@ -57,6 +59,7 @@ class Counts:
     moments: Array | None  # of all pairs or triples, if they were counted
     patterns: Mapping[Names, Array]  # of those tables of which they say more
     parts: tuple["Counts", ...]  # of each arm, if the plan has arms
+    sources: Sources  # whose reports were counted, outside `==`; given numbers are their own source
 
     def __init__(
         self,
@@ -80,8 +83,9 @@ class Counts:
         if not ordered and moments is None and n is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
-            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=()
-        )
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=(),
+            sources=new_source("the same counts"),
+        )  # fmt: skip
         self.__dict__["n"] = checked_total(n, self._check_agreement())
 
     @classmethod
@@ -90,6 +94,12 @@ class Counts:
         made, whole = object.__new__(cls), None if moments is None else frozen(moments)
         kept = MappingProxyType({names: frozen(array) for names, array in tables.items()})
         made.__dict__.update(plan=plan, n=n, tables=kept, moments=whole, patterns=MappingProxyType({}), parts=())
+        return made.of_sources(new_source("the same counts"))
+
+    def of_sources(self, sources: Sources) -> "Counts":
+        """The same counts, of these sources; there are none of nobody."""
+        made = object.__new__(Counts)
+        made.__dict__.update(self.__dict__, sources=MappingProxyType(dict(sources) if self.n else {}))
         return made
 
     def _set_arms(self, plan: Plan, arms: Any, *, other: bool) -> None:
@@ -100,7 +110,8 @@ class Counts:
             raise CountError(f"arms are the counts of each of plan.arms, in order; the plan has {len(plan.arms):,}")
         n = checked_total(sum(arm.n for arm in arms), 0)
         none: Mapping[Names, Array] = MappingProxyType({})
-        self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms))
+        own = new_source("the same counts") if n else {}
+        self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms), sources=own)
 
     @property
     def arms(self) -> tuple["Counts", ...]:
@@ -226,8 +237,10 @@ class Counts:
                 f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}; "
                 "estimates of several plans take them as a list"
             )
+        sources = joined_sources(self.sources, other.sources, CountError, "these counts")
         if self.parts:
-            return Counts(self.plan, arms=[mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)])
+            arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
+            return Counts(self.plan, arms=arms).of_sources(sources)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
         if self.n > MOST - other.n:
@@ -236,13 +249,15 @@ class Counts:
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
         both = self.patterns.keys() & other.patterns.keys()
         patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
-        return Counts(self.plan, tables, n=self.n + other.n, moments=moments, patterns=patterns)
+        n = self.n + other.n
+        return Counts(self.plan, tables, n=n, moments=moments, patterns=patterns).of_sources(sources)
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickled and copied as what it was made of, which is checked again
-        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts)
+        own = dict(self.sources)
+        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts, own)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -259,7 +274,9 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
     _repr_html_ = printed
 
-    __dir__ = hiding("counted", "holds_units", "moments", "parts", "patterns", "shown", "units_of")
+    __dir__ = hiding(
+        "counted", "holds_units", "moments", "of_sources", "parts", "patterns", "shown", "sources", "units_of"
+    )
 
     def __repr__(self) -> str:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
@@ -275,7 +292,7 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
-        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms])
+        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources)
 
     def _arrays(self) -> dict[str, Any]:
         """What a file holds of these counts, of one arm."""
@@ -295,10 +312,10 @@ class Counts:
     @classmethod
     def load(cls, path: str | Path) -> "Counts":
         """Read counts that `save` wrote, and check them."""
-        plan, of_arms = read_arrays(path)
+        plan, of_arms, sources = read_arrays(path)
         try:
             parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arms, strict=True)]
-            return cls(plan, arms=parts) if plan.has_arms else parts[0]
+            return (cls(plan, arms=parts) if plan.has_arms else parts[0]).of_sources(sources)
         except (CountError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
         except (KeyError, ValueError, IndexError, TypeError):
@@ -357,5 +374,7 @@ def _remade(
     moments: Array | None,
     patterns: dict[Names, Array],
     parts: tuple[Counts, ...],
+    sources: Sources,
 ) -> Counts:
-    return Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)
+    made = Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)
+    return made.of_sources(sources)

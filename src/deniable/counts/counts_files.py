@@ -19,14 +19,16 @@ import numpy.typing as npt
 from deniable.counts.checks import checked_names
 from deniable.counts.layout import Names, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
-from deniable.files import replacing
+from deniable.files import Sources, file_source, replacing
 from deniable.kernels import physical_memory
 from deniable.survey.plan import Plan
 
 Arrays = dict[str, npt.NDArray[Any]]
 
 MOST_TEXT = 1 << 28  # The plan, and each list of names, takes at most this many bytes.
-TOLD = {"n": 0, "names": 1, "sources": 1}  # These arrays have so many axes, and a shape that no plan gives.
+MOST_OF_SOURCE = 200  # A source, its random name and words for it, takes at most so many letters.
+OF_ALL = {"plan", "sources"}  # These arrays are of all arms together.
+TOLD = {"n": 0, "names": 1}  # These arrays have so many axes, and a shape that no plan gives.
 # What a damaged archive or header raises, as NumPy and zipfile read it.
 DAMAGED = (
     KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, SyntaxError, BadZipFile,
@@ -57,9 +59,11 @@ class Header:
             raise CountError(f"{self.key!r} says that it has shape {self.shape}, for which the file has no room")
 
 
-def write_arrays(path: str | Path, plan: Plan, of_arms: Sequence[Arrays]) -> None:
-    """Write a plan and the arrays of each of its arms, whole or not at all."""
+def write_arrays(path: str | Path, plan: Plan, of_arms: Sequence[Arrays], sources: Sources) -> None:
+    """Write a plan, the arrays of each of its arms and whose reports these are, whole or not at all."""
     arrays = {"plan": np.array(plan.to_json())}
+    if sources:
+        arrays["sources"] = np.array([f"{name} {words}"[:MOST_OF_SOURCE] for name, words in sources.items()])
     for place, own in enumerate(of_arms):
         prefix = f"arm {place} " if plan.has_arms else ""
         arrays |= {prefix + key: array for key, array in own.items()}
@@ -67,8 +71,11 @@ def write_arrays(path: str | Path, plan: Plan, of_arms: Sequence[Arrays]) -> Non
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_arrays(path: str | Path) -> tuple[Plan, list[Arrays]]:
-    """The plan in a file of counts, and the arrays of each of its arms, after a check of their headers."""
+def read_arrays(path: str | Path) -> tuple[Plan, list[Arrays], Sources]:
+    """The plan in a file of counts, the arrays of each of its arms, and whose reports they are.
+
+    Headers are checked first. A file that does not say its sources, as those of version 0.1.0, is its own.
+    """
     try:
         with Path(path).open("rb") as file, ZipFile(file) as archive:
             headers = {header.key: header for header in map(_header(archive), archive.infolist())}
@@ -82,7 +89,10 @@ def read_arrays(path: str | Path) -> tuple[Plan, list[Arrays]]:
                 {key: _array(archive, own[key]) for key in _checked(plan.arms[place], own, archive)}
                 for place, own in enumerate(_of_arms(plan, headers))
             ]
-            return plan, found
+            told = headers.get("sources")
+            texts = [] if told is None else _array(archive, told).tolist()
+            sources = dict(text.partition(" ")[::2] for text in texts) if texts else file_source(path)
+            return plan, found, sources
     except OSError as error:
         raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (CountError, PlanError, SchemaError) as error:
@@ -116,10 +126,10 @@ def _array(archive: ZipFile, header: Header) -> npt.NDArray[Any]:
 def _of_arms(plan: Plan, headers: Mapping[str, Header]) -> Iterator[dict[str, Header]]:
     """The headers of each arm, by keys without the arm's prefix."""
     if not plan.has_arms:
-        yield {key: header for key, header in headers.items() if key != "plan"}
+        yield {key: header for key, header in headers.items() if key not in OF_ALL}
         return
     of_arm: dict[str, dict[str, Header]] = {str(place): {} for place in range(len(plan.arms))}
-    for key in headers.keys() - {"plan"}:
+    for key in headers.keys() - OF_ALL:
         _, place, rest = key.split(" ", 2)
         of_arm[place][rest] = headers[key]
     yield from of_arm.values()

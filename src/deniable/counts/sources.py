@@ -10,10 +10,10 @@ import pyarrow as pa
 from deniable.counts.evidence_planes import gather, gather_from
 from deniable.counts.layout import Names
 from deniable.errors import CountError, PlanError, ReportError, abbreviated
-from deniable.files import expanded
+from deniable.files import Sources, expanded, joined_sources
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
-from deniable.reports.parquet import UNREADABLE, damage, open_parquet, plan_of
+from deniable.reports.parquet import UNREADABLE, damage, open_parquet, plan_of, source_of
 from deniable.reports.reports import Reports
 from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
@@ -30,6 +30,16 @@ class Batch:
 
     def __len__(self) -> int:
         return self.reports
+
+
+def origin(reports: Reports | str | Path | Sequence[str | Path]) -> Sources:
+    """Whose reports these are: `Reports`, or each of some files. Two files with the same are an error."""
+    found: Sources = {}
+    if isinstance(reports, Reports):
+        return reports.source
+    for path in find_files(reports):
+        found = joined_sources(found, source_of(path), CountError, f"{path} and a file before it")
+    return found
 
 
 Batches = Callable[[Sequence[Names], int], Iterator[Batch]]  # of these units of each arm, with so many rows

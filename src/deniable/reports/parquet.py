@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.errors import ReportError
-from deniable.files import replacing
+from deniable.files import file_source, new_source, replacing
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_row_groups import arm_row_groups
 from deniable.reports.fields import PLANS_KEPT, columns_of
@@ -30,8 +30,11 @@ MOST_TOLD = 200  # An error tells at most this many letters of what Arrow says.
 READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 
-def write(path: str | Path, plan: Plan, parts: Iterable["Reports"]) -> int:
-    """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were."""
+def write(path: str | Path, plan: Plan, parts: Iterable["Reports"], source: str | None = None) -> int:
+    """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were.
+
+    Their source is a new one, unless it is given.
+    """
     schema = file_schema(plan)
     options = {  # randomized bits and seeds do not compress
         "use_dictionary": [field.name for field in schema if pa.types.is_dictionary(field.type)],
@@ -46,7 +49,7 @@ def write(path: str | Path, plan: Plan, parts: Iterable["Reports"]) -> int:
             for table in row_groups(plan, _of_plan(plan, parts)):
                 writer.write_table(table, row_group_size=ROW_GROUP)
                 rows += table.num_rows
-        seal(temporary)
+        seal(temporary, source or next(iter(new_source(""))))
     return rows
 
 
@@ -106,6 +109,12 @@ def damage(error: BaseException, kind: str = "Parquet") -> str:
     """What an error that reading a damaged file raised is told as: its first line, shortened."""
     first = next(iter(str(error).splitlines()), "") or type(error).__name__
     return f"cannot be read as {kind}: {first[:MOST_TOLD]}"
+
+
+def source_of(path: str | Path) -> dict[str, str]:
+    """Whose reports are in a file, with its name."""
+    source = check_seal(path)
+    return file_source(path) if source is None else {source: Path(path).name}
 
 
 def plan_of(source: Any) -> Plan:

@@ -3,7 +3,9 @@
 A reader of Parquet finds everything by the footer, at the end of the file, and so ends up anywhere if that is damaged.
 The seal stands right before the footer, where readers do not look and rewriting leaves nothing of it:
 
-    pages ...  MARK  SHA-256 of all that follows  footer  length of the footer  PAR1
+    pages ...  MARK  source  SHA-256 of source and all that follows  footer  length of the footer  PAR1
+
+The source is a random number that says whose reports these are: a copy has the same, other reports never do.
 """
 
 import os
@@ -14,31 +16,36 @@ from typing import BinaryIO
 from deniable.errors import ReportError
 
 MARK = b"deniable.footer:"  # It begins a seal.
+SOURCE = 16  # The source of a file has so many bytes.
 END = 8  # After the footer stand its length, 4 bytes with the lowest first, and the 4 letters PAR1.
 
 
-def seal(path: Path) -> None:
-    """Put a seal before the footer of a Parquet file that was just written."""
+def seal(path: Path, source: str) -> None:
+    """Put a seal before the footer of a Parquet file that was just written; its source has 32 hexadecimal digits."""
     with path.open("r+b") as file:
         start = _footer(file)
         assert start is not None
         file.seek(start)
         rest = file.read()
         file.seek(start)
-        file.write(MARK + sha256(rest).digest() + rest)
+        own = bytes.fromhex(source)
+        file.write(MARK + own + sha256(own + rest).digest() + rest)
 
 
-def check_seal(path: str | Path) -> None:
-    """Refuse a file whose footer is not the one that was sealed. Without a seal, nothing is known."""
+def check_seal(path: str | Path) -> str | None:
+    """The source of a file; refused if its footer is not the one that was sealed. Without a seal, nothing is known."""
     with Path(path).open("rb") as file:
         start = _footer(file)
-        size = len(MARK) + sha256().digest_size
+        size = len(MARK) + SOURCE + sha256().digest_size
         if start is None or start < size:
-            return
+            return None
         file.seek(start - size)
-        mark, digest = file.read(len(MARK)), file.read(size - len(MARK))
-        if mark == MARK and sha256(file.read()).digest() != digest:
+        mark, source, digest = file.read(len(MARK)), file.read(SOURCE), file.read(sha256().digest_size)
+        if mark != MARK:
+            return None
+        if sha256(source + file.read()).digest() != digest:
             raise ReportError(f"{path}: is damaged: its footer is not as it was written; get the file again")
+        return source.hex()
 
 
 def _footer(file: BinaryIO) -> int | None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
 
@@ -22,6 +22,7 @@ from deniable.estimates.designs.groups import (
     proper_table_of,
 )
 from deniable.estimates.feasible import ProperTable, proper_table
+from deniable.files import Sources, joined_sources
 from deniable.inference.results import Homogeneity
 from deniable.survey.schema import Feature
 
@@ -42,6 +43,7 @@ class Read:
     group: AnyGroup
     proper: ProperTable | None
     agreement: Homogeneity | None = None  # of several surveys
+    sources: Sources = field(default_factory=dict)  # whose reports they are
 
 
 def read_counts(counts: Any, names: Any, method: str) -> Read:
@@ -60,7 +62,15 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
     for one in counts if several else [counts]:
         _warn_of_sizes(one)
         _warn_of_fit(one, names)
-    return made
+    return replace(made, sources=_sources(counts if several else [counts]))
+
+
+def _sources(counts: Sequence[Counts]) -> Sources:
+    """Whose reports some surveys are of, which are of different people."""
+    found: Sources = {}
+    for one in counts:
+        found = joined_sources(found, one.sources, EstimateError, "waves are of different people; these")
+    return found
 
 
 def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
@@ -124,6 +134,7 @@ def _check_waves(counts: Sequence[Any], names: Sequence[str]) -> None:
         raise EstimateError(f"waves are a list of counts, [counts_2025, counts_2026]; found {abbreviated(counts)}")
     if len({id(one) for one in counts}) < len(counts):
         raise EstimateError("waves are of different people; found the same counts twice")
+    _sources(counts)
     check_different(names)
     for name in names:
         if not (features := {one.plan.schema[name] for one in counts if name in one.plan}):
