@@ -1,10 +1,14 @@
 """Files are written whole or not at all, also when a signal asks to stop and its KeyboardInterrupt is lost."""
 
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import deniable as dn
 from deniable.errors import AnswerError, DeniableError
 from deniable.files import check_stopped, check_target, expanded, replacing, stopping
 
@@ -28,6 +32,45 @@ def test_an_old_file_stays_after_an_error(tmp_path: Path) -> None:
         temporary.write_text(str(1 / 0))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A process that was killed while it wrote; the same target, but by a process that lives; and another target."""
+    write = "import os, sys; from deniable.files import replacing; held = replacing(sys.argv[1]); "
+    write += "held.__enter__(); os._exit(1)"
+    for name in ("file", "other"):
+        subprocess.run([sys.executable, "-c", write, str(tmp_path / name)], check=False)
+    assert len(list(tmp_path.iterdir())) == 2
+    with replacing(tmp_path / "file") as mine:  # of two, one is gone
+        assert len(list(tmp_path.iterdir())) == 2
+        with replacing(tmp_path / "file"):
+            assert mine.exists()
+    (left,) = [path for path in tmp_path.iterdir() if path.suffix == ".part"]
+    with replacing(tmp_path / "other"):
+        assert not left.exists()
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    synced, replaced = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: (events.append("fsync"), synced(number)))
+    monkeypatch.setattr(os, "replace", lambda *paths: (events.append("rename"), replaced(*paths)))
+    with replacing(tmp_path / "file") as temporary:
+        temporary.write_text("whole")
+    assert events == ["fsync", "rename", "fsync"]  # the file, its name, and the folder with the name
+
+
+def test_links_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    for ending in (".csv", ".parquet", ".toml", ".json", ".npz"):
+        loop = tmp_path / f"loop{ending}"
+        loop.symlink_to(loop)
+        plan = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0)
+        for take in (
+            dn.Schema.load, dn.Plan.load, dn.Counts.load, dn.Reports.load, dn.count, plan.save,
+            lambda path: dn.randomize(path, plan),
+        ):  # fmt: skip
+            with pytest.raises(DeniableError, match="loop"):
+                take(loop)
 
 
 def lose(number: signal.Signals) -> None:

@@ -27,12 +27,13 @@ _HOMES = {  # of each promised name
     "estimates.estimate": ("Estimate", "estimate"),
     "estimates.likelihood": ("maximum_likelihood",),
     "analyses.associations": ("associations",),
+    "analyses.fit.check": ("check",),
     "analyses.comparison": ("compare",),
     "analyses.regression": ("regress",),
     "analyses.models.trend": ("trend",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
-        "CollectError", "ArmSizeWarning", "HomogeneityWarning", "LeftOutWarning",
+        "CollectError", "ArmSizeWarning", "FitWarning", "HomogeneityWarning", "LeftOutWarning",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from deniable import simulate as simulate
     from deniable.analyses.associations import associations as associations
     from deniable.analyses.comparison import compare as compare
+    from deniable.analyses.fit.check import check as check
     from deniable.analyses.models.trend import trend as trend
     from deniable.analyses.regression import regress as regress
     from deniable.counts.count import count as count
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from deniable.errors import CountError as CountError
     from deniable.errors import DeniableError as DeniableError
     from deniable.errors import EstimateError as EstimateError
+    from deniable.errors import FitWarning as FitWarning
     from deniable.errors import HomogeneityWarning as HomogeneityWarning
     from deniable.errors import LeftOutWarning as LeftOutWarning
     from deniable.errors import PlanError as PlanError

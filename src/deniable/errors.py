@@ -13,6 +13,7 @@ Each message says what was found, where, and what to do next.
 
     DeniableWarning (a UserWarning)
     ├── LeftOutWarning      records were left out, because their answers cannot be read
+    ├── FitWarning          counts that no reports of their plan give, but by great chance
     ├── ArmSizeWarning      arms were answered by more or fewer people than their shares say
     └── HomogeneityWarning  surveys, or arms, that were combined do not agree with each other
 
@@ -25,7 +26,7 @@ from deniable.client import AnswerError, DeniableError, PlanError
 
 __all__ = [
     "AnswerError", "ArmSizeWarning", "CollectError", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
-    "HomogeneityWarning", "LeftOutWarning", "PlanError", "ReportError", "SchemaError",
+    "FitWarning", "HomogeneityWarning", "LeftOutWarning", "PlanError", "ReportError", "SchemaError",
 ]  # fmt: skip
 
 
@@ -59,6 +60,10 @@ class LeftOutWarning(DeniableWarning):
 
 class ArmSizeWarning(DeniableWarning):
     """Given where arms have sizes that their shares hardly explain: being asked them may have changed who answered."""
+
+
+class FitWarning(DeniableWarning):
+    """Given where counts hardly come from reports that their plan made, whatever was answered: see `dn.check`."""
 
 
 class HomogeneityWarning(DeniableWarning):

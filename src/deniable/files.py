@@ -2,12 +2,14 @@
 
 import errno
 import glob
+import hashlib
 import os
+import platform
 import secrets
 import signal
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deniable.errors import DeniableError
@@ -37,9 +39,9 @@ def expanded(
             wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
             raise error(f"{one}: {f'no {files} files in this folder' if Path(one).is_dir() else wild}")
         found += matches
-    resolved = [path.resolve() for path in found]
+    resolved = [_resolved(path, error) for path in found]
     if len(set(resolved)) < len(resolved):
-        twice = next(path for path in found if resolved.count(path.resolve()) > 1)
+        twice = next(path for path, own in zip(found, resolved, strict=True) if resolved.count(own) > 1)
         raise error(f"{twice} is given more than once, and everybody in it would be counted as often")
     return found
 
@@ -55,6 +57,14 @@ def _matches(one: str | Path, kinds: Mapping[str, str]) -> list[Path]:
     return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
 
 
+def _resolved(path: str | Path, error: type[DeniableError]) -> Path:
+    """The path that links lead to; those that lead in a circle are an error."""
+    try:
+        return Path(path).resolve()
+    except (OSError, RuntimeError):  # Python before 3.13 raises the latter
+        raise error(f"{path}: links lead in a circle, and to no file") from None
+
+
 def check_target(path: str | Path, *inputs: str | Path) -> Path:
     """The resolved path of a file that is about to be written, checked before long work starts.
 
@@ -62,13 +72,13 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
     """
     if not str(path).strip():
         raise DeniableError("the path to write to is empty; is a variable of the shell not set?")
-    target = Path(path).resolve()
+    target = _resolved(path, DeniableError)
     if not target.parent.is_dir():
         raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
         what = "it is a folder" if target.is_dir() else "it is there, and it is not an ordinary file"
         raise DeniableError(f"{path}: cannot be written: {what}")
-    if target in (Path(source).resolve() for source in inputs):
+    if target in (_resolved(source, DeniableError) for source in inputs):
         raise DeniableError(f"{path}: is read from, and would be written over; give another output")
     return target
 
@@ -79,16 +89,42 @@ def check_ending(path: str | Path, ending: str, what: str) -> None:
         raise DeniableError(f"{path}: {what}; call it {Path(path).with_suffix(ending).name}")
 
 
+# Whose numbers are in something: for each source a random name, or that of a file as it is now, and words for it.
+Sources = Mapping[str, str]
+
+
+def new_source(words: str) -> dict[str, str]:
+    """A source that is no other: two that happen to have the same content are not the same."""
+    return {secrets.token_hex(16): words}
+
+
+def file_source(path: str | Path) -> dict[str, str]:
+    """A file as it is now, for one that does not say what its source is: by its path, its length and its time."""
+    file = Path(path).resolve()
+    state = file.stat()
+    name = hashlib.sha256(f"{file}/{state.st_size}/{state.st_mtime_ns}".encode(errors="replace")).hexdigest()[:32]
+    return {name: file.name}
+
+
+def joined_sources(first: Sources, second: Sources, error: type[DeniableError], what: str) -> Sources:
+    """The sources of both; one that both have is an error, as everybody in it would be counted twice."""
+    if both := [name for name in first if name in second]:
+        raise error(f"{what} share a source, {first[both[0]]}, and everybody in it would be counted twice")
+    return {**first, **second}
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Write a file atomically: give a temporary name beside it to write to, and rename that at the end.
 
     On any error, and when the process was asked to stop, the temporary file is removed and an old file stays. A link is
-    followed, an old file's permissions are kept, and what is not an ordinary file is left alone.
+    followed, an old file's permissions are kept, and what is not an ordinary file is left alone. The file is on the
+    disk before it gets its name, so that not even a power cut leaves half of it there.
     """
     target = check_target(path)
     mode = target.stat().st_mode if target.exists() else None
-    temporary = target.with_name(f".{secrets.token_hex(6)}.part")
+    _remove_leftovers(target)
+    temporary = target.with_name(f".{_writers(target)}.{os.getpid()}.{secrets.token_hex(6)}.part")
     try:
         temporary.touch()  # says at once if the folder cannot be written to
     except OSError as error:
@@ -98,13 +134,54 @@ def replacing(path: str | Path) -> Iterator[Path]:
         check_stopped()
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
+        _on_disk(temporary)
         os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
+        _on_disk(target.parent)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise DeniableError(f"{path}: cannot be written: {os.strerror(error.errno)}") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _on_disk(path: Path) -> None:
+    """Wait until a file, or on POSIX systems the names in a folder, are on the disk, if the file system says."""
+    if path.is_dir() and os.name != "posix":
+        return
+    with suppress(OSError):
+        number = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _writers(target: Path) -> str:
+    """What begins the temporary names of one target that processes of this machine write."""
+    return hashlib.sha256(f"{platform.node()}/{target.name}".encode(errors="replace")).hexdigest()[:12]
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes of this machine that are no more, killed or crashed, left of writing the same target."""
+    if os.name != "posix":  # elsewhere a process cannot be asked for without harm
+        return
+    with suppress(OSError):
+        for left in target.parent.glob(f".{_writers(target)}.*.part"):
+            number = left.name.split(".")[2]
+            if number.isdecimal() and not _lives(int(number)):
+                left.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    """Whether there is such a process, whoever runs it."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 class Stopped(KeyboardInterrupt):

@@ -74,7 +74,7 @@ WITHOUT_ARMS = {
 
 
 def without_noise(plan: dn.Plan, shares: np.ndarray, n: int) -> dn.Counts:
-    """The counts of evidence that are expected of a truth."""
+    """The counts of evidence that are expected of a truth; rounded, which no reports give, so they are not checked."""
     order = [plan.schema.index(name) for block in plan.blocks for name in block.names]
     table = shares.transpose(order).reshape([block.unit.levels for block in plan.blocks])
     for protocol in plan.protocols:  # the axis of this block is the first, and goes to the end
@@ -82,7 +82,7 @@ def without_noise(plan: dn.Plan, shares: np.ndarray, n: int) -> dn.Counts:
         bits = np.full((table.shape[0], protocol.columns), p)
         np.fill_diagonal(bits[-1:] if protocol.columns == 1 else bits, q)
         table = np.tensordot(table, np.hstack([np.ones((len(bits), 1)), bits]), axes=([0], [0]))
-    return dn.Counts(plan, {plan.units.schema.names: np.rint(n * table).astype(np.int64)})
+    return dn.Counts.counted(plan, n, {plan.units.schema.names: np.rint(n * table).astype(np.int64)}, None)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)

@@ -68,7 +68,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "of nothing": (lambda: dn.Counts(MIXED, {(): 5}), "different features, by their names"),
     "margins that differ": (
-        lambda: dn.Counts(MIXED, {("flag", "wave two"): [[5, 2], [2, 2]], ("flag", "arm"): [[5, 3, 2], [3, 1, 1]]}),
+        lambda: dn.Counts(MIXED, {("flag", "wave two"): [[5, 2], [2, 2]], ("flag", "arm"): [[5, 3, 2], [3, 2, 1]]}),
         "flag x wave two and flag x arm do not agree in their margin of 'flag'",
     ),
     "above a margin of the last axis": (

@@ -51,10 +51,11 @@ def test_reports_sliced_between_bytes_are_counted() -> None:
 
 
 def test_bad_files_are_named(folder: Path, tmp_path: Path) -> None:
-    (folder / "part2.parquet").write_bytes((folder / "part2.parquet").read_bytes()[:-9])
+    whole = (folder / "part2.parquet").read_bytes()
+    (folder / "part2.parquet").write_bytes(whole[:-9])
     with pytest.raises(dn.ReportError, match="part2.parquet: cannot be read as Parquet"):
         dn.count(folder, order=2)
-    damaged = bytearray((folder / "part3.parquet").read_bytes())
+    damaged = bytearray(whole)
     damaged[4:2000] = os.urandom(1996)
     (folder / "part2.parquet").write_bytes(damaged)
     with pytest.raises(dn.ReportError, match="part2.parquet: "):

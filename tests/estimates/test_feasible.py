@@ -247,6 +247,7 @@ def test_what_is_too_large_is_refused() -> None:
         dn.estimate(some_counts(plan, 20), ["a", "b"], method="feasible")
 
 
+@pytest.mark.filterwarnings("ignore::deniable.errors.FitWarning")  # counts far from what reports give
 def test_synthetic_records_come_from_the_table() -> None:
     plan, _ = tiny("unary")
     est = dn.estimate(some_counts(plan, 300), ["a", "b"], method="feasible")

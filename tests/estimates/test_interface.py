@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def every() -> dict[str, dn.Estimate]:
         "feasible given": feasible.given({"a": {True: 0.45}}),
         "conditioned": plain.given({"b": {"x": 0.35}}),
         "maximum likelihood": dn.maximum_likelihood(REPORTS, ["a", "b"]),
-        "sum": plain + dn.estimate(COUNTS, ["a", "b"]),
+        "sum": plain + dn.estimate(COUNTS.of_sources({}), ["a", "b"]),
         "projected": plain.project("b"),
     }
 
@@ -153,7 +154,7 @@ def test_proportions_are_of_those_who_were_asked(method: str) -> None:
     assert (est.n, est.asked, est.subject) == (10_000, 4000, "population")
     assert est.mean.flat[0] == pytest.approx(10_000)
     assert est.project("a").asked == 4000
-    assert (est + est).n == 20_000
+    assert (est + replace(est, sources={})).n == 20_000
     with pytest.raises(dn.EstimateError, match="only 4,000 of 10,000 respondents were asked"):
         est.about("respondents")
     np.testing.assert_allclose(est.mean, 2.5 * all_asked.mean)

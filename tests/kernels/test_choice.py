@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from deniable.kernels import LOADING, compiled, plain
 from tests.support.kernel_twins import COMPARISONS
 
@@ -41,3 +43,26 @@ def test_compiled_and_plain_kernels_have_the_same_names() -> None:
     functions = {name for name, value in vars(plain).items() if callable(value) and value.__module__ == plain.__name__}
     assert {name for name in functions if not name.startswith("_")} == set(compiled.__all__)
     assert {function for function, _ in COMPARISONS.values()} == set(compiled.__all__)
+
+
+READ_ONLY = """
+import sys, tempfile
+from numba.core import caching
+told = caching.CacheImpl._locator_classes[0]  # none of a folder beside the sources, or of the user's
+assert "UserProvided" in told.__name__
+caching.CacheImpl._locator_classes = [told]
+if sys.argv[1] == "no":
+    def refuse(*_, **__):
+        raise PermissionError
+    tempfile.mkdtemp = refuse
+from deniable.kernels import tools_for
+print(tools_for(1.0).__name__)
+"""
+
+
+@pytest.mark.parametrize(("temporary", "kernels"), [("yes", "compiled"), ("no", "plain")])
+def test_without_a_folder_for_compiled_code_there_are_kernels_all_the_same(temporary: str, kernels: str) -> None:
+    """numba refuses to load what it cannot keep, as in a container that can only be read."""
+    command = [sys.executable, "-c", READ_ONLY, temporary]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"deniable.kernels.{kernels}"

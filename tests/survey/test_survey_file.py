@@ -121,3 +121,18 @@ def test_the_examples_of_the_page_are_survey_files_that_use_every_key(tmp_path: 
             with pytest.raises(dn.SchemaError, match="unknown key 'colour'"):
                 feature_from_json(table | {"colour": "red"})
     assert used == set(KEYS)
+
+
+DEEP = {
+    "a key": (".".join("a" * 20_000) + " = 1\n", "a key has more than 100 parts"),
+    "a table": ("[" + ".".join("a" * 20_000) + "]\n", "a key has more than 100 parts"),
+    "in a question": ("[[features]]\nname." + ".".join("a" * 20_000) + " = 1\n", "a key has more than 100 parts"),
+    "lists": ("features = " + "[" * 20_000 + "]" * 20_000, "too deeply"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), DEEP.values(), ids=DEEP.keys())
+def test_what_is_nested_without_end_is_refused_at_once(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "survey.toml").write_text(text)
+    with pytest.raises(dn.SchemaError, match=message):
+        dn.Schema.load(tmp_path / "survey.toml")

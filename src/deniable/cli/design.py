@@ -15,19 +15,16 @@
 In a TOML file the single lines stand above the first `[[features]]`.
 """
 
-import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import names_of
 from deniable.client import SCALE
-from deniable.errors import PlanError, abbreviated, meant
+from deniable.errors import PlanError, SchemaError, abbreviated, meant
 
 if TYPE_CHECKING:
     import argparse
@@ -229,12 +226,12 @@ def _of_file(path: str) -> Design:
 
 def _document(path: str) -> Mapping[str, Any]:
     """The content of a survey file; nothing if it cannot be read, which `Schema.load` says more about."""
-    read = tomllib.loads if Path(path).suffix == ".toml" else json.loads
+    from deniable.survey.questions import survey_file
+
     try:
-        document = read(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return survey_file.document(path)
+    except SchemaError:
         return {}
-    return document if isinstance(document, Mapping) else {}
 
 
 def _check_keys(document: Mapping[str, Any]) -> None:

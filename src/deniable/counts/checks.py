@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.layout import MOST, Array, Names, called, frozen, patterns_shape, slabs
+from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape, slabs
 from deniable.errors import CountError, abbreviated, listed
 from deniable.survey.blocks import TIMES
 from deniable.survey.plan import Plan
@@ -18,9 +18,26 @@ def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
 
     Of a flag that may be skipped the evidence of False may be left out, where it follows from that of the others.
     """
-    return _checked(
-        _with_false(plan, names, given), tuple(1 + plan.units[name].columns for name in names), called(names)
-    )
+    shape = tuple(1 + plan.units[name].columns for name in names)
+    array = _checked(_with_false(plan, names, given), shape, called(names))
+    for axis, name in enumerate(names):
+        _check_marked(plan, name, np.moveaxis(array, axis, 0), called(names))
+    return array
+
+
+def _check_marked(plan: Plan, name: str, array: Array, what: str) -> None:
+    """Refuse counts of a unit, on the first axis, if every report marks as many of its values and these do not."""
+    marked = plan.units[name].always_marked
+    if marked is None or plan.units[name].columns == 1:
+        return
+    expected, found = marked * array[0], array[1:].sum(axis=0)
+    if not np.array_equal(expected, found):
+        at = tuple(int(i) for i in np.argwhere(expected != found)[0])
+        values = "one value" if marked == 1 else f"{marked} values"
+        raise CountError(
+            f"{what}: every report shows {values} of {name!r}, so that the counts of its values sum to "
+            f"{expected[at]}{f' at {at}' if at else ''}; found {found[at]}. No reports of this plan give these counts"
+        )
 
 
 def _with_false(plan: Plan, names: Names, given: npt.ArrayLike) -> npt.ArrayLike:
@@ -210,4 +227,6 @@ def checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
     pairs = array if order == 2 else array[..., 0]
     if not np.array_equal(np.diagonal(pairs), pairs[0]):
         raise CountError(f"in the moments of order {order} a column must occur with itself as often as alone")
+    for name in plan.units.schema.names:
+        _check_marked(plan, name, array[[0, *column_places(plan, name)]], f"the moments of order {order}")
     return frozen(array)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from deniable.counts.counts import Counts
-from deniable.counts.sources import Batch, source
+from deniable.counts.sources import Batch, origin, source
 from deniable.counts.tally import Tally
 from deniable.reports.reports import Reports
 
@@ -53,6 +53,7 @@ def count(
     (2, 2)
     """
     plan, total, batches = source(reports)
+    sources = origin(reports)
     tally = Tally.of(plan, names, order=order, expected=total)
     rows = tally.batch_rows(total, processors())
     many = total >= MANY * len(tally.arms)  # else threads wait for each other more than they count
@@ -61,9 +62,9 @@ def count(
         tally.check_memory(workers)
     found = batches([arm.needed for arm in tally.arms], rows)
     if workers == 1:  # a thread of its own, and a sum, would only cost time
-        return _added(tally, found).counts()
+        return _added(tally, found).counts().of_sources(sources)
     first, *others = _spread(tally, found, workers)
-    return sum(others, start=first).counts()
+    return sum(others, start=first).counts().of_sources(sources)
 
 
 def processors() -> int:

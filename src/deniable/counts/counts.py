@@ -20,15 +20,15 @@ from math import prod
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
+from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
-from deniable.errors import CountError, PlanError, SchemaError
-from deniable.files import replacing
+from deniable.errors import CountError, SchemaError
+from deniable.files import Sources, joined_sources, new_source
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
 from deniable.text.html import printed
@@ -48,7 +48,8 @@ class Counts:
     >>> counts = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
     >>> counts.n, counts.array("drinker").tolist()
     (100, [100, 60])
-    >>> (counts + counts).n
+    >>> later = dn.Counts(plan, {("smoker", "drinker"): [[100, 60], [40, 25]]})
+    >>> (counts + later).n
     200
     """
 
@@ -58,6 +59,7 @@ class Counts:
     moments: Array | None  # of all pairs or triples, if they were counted
     patterns: Mapping[Names, Array]  # of those tables of which they say more
     parts: tuple["Counts", ...]  # of each arm, if the plan has arms
+    sources: Sources  # whose reports were counted, outside `==`; given numbers are their own source
 
     def __init__(
         self,
@@ -81,8 +83,9 @@ class Counts:
         if not ordered and moments is None and n is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
-            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=()
-        )
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=(),
+            sources=new_source("the same counts"),
+        )  # fmt: skip
         self.__dict__["n"] = checked_total(n, self._check_agreement())
 
     @classmethod
@@ -91,6 +94,12 @@ class Counts:
         made, whole = object.__new__(cls), None if moments is None else frozen(moments)
         kept = MappingProxyType({names: frozen(array) for names, array in tables.items()})
         made.__dict__.update(plan=plan, n=n, tables=kept, moments=whole, patterns=MappingProxyType({}), parts=())
+        return made.of_sources(new_source("the same counts"))
+
+    def of_sources(self, sources: Sources) -> "Counts":
+        """The same counts, of these sources; there are none of nobody."""
+        made = object.__new__(Counts)
+        made.__dict__.update(self.__dict__, sources=MappingProxyType(dict(sources) if self.n else {}))
         return made
 
     def _set_arms(self, plan: Plan, arms: Any, *, other: bool) -> None:
@@ -101,7 +110,8 @@ class Counts:
             raise CountError(f"arms are the counts of each of plan.arms, in order; the plan has {len(plan.arms):,}")
         n = checked_total(sum(arm.n for arm in arms), 0)
         none: Mapping[Names, Array] = MappingProxyType({})
-        self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms))
+        own = new_source("the same counts") if n else {}
+        self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms), sources=own)
 
     @property
     def arms(self) -> tuple["Counts", ...]:
@@ -227,8 +237,10 @@ class Counts:
                 f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}; "
                 "estimates of several plans take them as a list"
             )
+        sources = joined_sources(self.sources, other.sources, CountError, "these counts")
         if self.parts:
-            return Counts(self.plan, arms=[mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)])
+            arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
+            return Counts(self.plan, arms=arms).of_sources(sources)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
         if self.n > MOST - other.n:
@@ -237,13 +249,15 @@ class Counts:
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
         both = self.patterns.keys() & other.patterns.keys()
         patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
-        return Counts(self.plan, tables, n=self.n + other.n, moments=moments, patterns=patterns)
+        n = self.n + other.n
+        return Counts(self.plan, tables, n=n, moments=moments, patterns=patterns).of_sources(sources)
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickled and copied as what it was made of, which is checked again
-        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts)
+        own = dict(self.sources)
+        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts, own)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -260,7 +274,9 @@ class Counts:
     __hash__ = None  # type: ignore[assignment]
     _repr_html_ = printed
 
-    __dir__ = hiding("counted", "holds_units", "moments", "parts", "patterns", "shown", "units_of")
+    __dir__ = hiding(
+        "counted", "holds_units", "moments", "of_sources", "parts", "patterns", "shown", "sources", "units_of"
+    )
 
     def __repr__(self) -> str:
         return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
@@ -276,14 +292,10 @@ class Counts:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
-        arrays = {"plan": np.array(self.plan.to_json())}
-        for place, arm in enumerate(self.arms):
-            arrays |= arm._arrays(f"arm {place} " if self.parts else "")
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources)
 
-    def _arrays(self, prefix: str) -> dict[str, Any]:
-        """What a file holds of these counts, of one arm, under keys that begin with a prefix."""
+    def _arrays(self) -> dict[str, Any]:
+        """What a file holds of these counts, of one arm."""
         arrays: dict[str, Any] = {}
         for place, (names, array) in enumerate(self.tables.items()):
             arrays |= {f"names {place}": np.array(names), f"table {place}": array}
@@ -295,27 +307,18 @@ class Counts:
             arrays["moments"] = self.moments
         if self.n > self._check_agreement() or not arrays:
             arrays["n"] = np.array(self.n)  # without it, all were asked, as in files of version 0.1.0
-        return {prefix + key: array for key, array in arrays.items()}
+        return arrays
 
     @classmethod
     def load(cls, path: str | Path) -> "Counts":
         """Read counts that `save` wrote, and check them."""
+        plan, of_arms, sources = read_arrays(path)
         try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                plan = Plan.from_json(str(arrays["plan"]))
-                if not plan.has_arms:
-                    return cls._from_arrays(plan, dict(arrays))
-                of_arm: dict[str, dict[str, Any]] = {str(place): {} for place in range(len(plan.arms))}
-                for key in (key for key in arrays if key != "plan"):
-                    _, place, rest = key.split(" ", 2)
-                    of_arm[place][rest] = arrays[key]
-                parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arm.values(), strict=True)]
-                return cls(plan, arms=parts)
-        except OSError as error:
-            raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except (CountError, PlanError, SchemaError) as error:
+            parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arms, strict=True)]
+            return (cls(plan, arms=parts) if plan.has_arms else parts[0]).of_sources(sources)
+        except (CountError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
-        except (KeyError, ValueError, IndexError, AttributeError, EOFError, TypeError, RuntimeError, BadZipFile):
+        except (KeyError, ValueError, IndexError, TypeError):
             raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
 
     @classmethod
@@ -371,5 +374,7 @@ def _remade(
     moments: Array | None,
     patterns: dict[Names, Array],
     parts: tuple[Counts, ...],
+    sources: Sources,
 ) -> Counts:
-    return Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)
+    made = Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)
+    return made.of_sources(sources)

@@ -10,10 +10,10 @@ import pyarrow as pa
 from deniable.counts.evidence_planes import gather, gather_from
 from deniable.counts.layout import Names
 from deniable.errors import CountError, PlanError, ReportError, abbreviated
-from deniable.files import expanded
+from deniable.files import Sources, expanded, joined_sources
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
-from deniable.reports.parquet import open_parquet, plan_of
+from deniable.reports.parquet import UNREADABLE, damage, open_parquet, plan_of, source_of
 from deniable.reports.reports import Reports
 from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
@@ -30,6 +30,16 @@ class Batch:
 
     def __len__(self) -> int:
         return self.reports
+
+
+def origin(reports: Reports | str | Path | Sequence[str | Path]) -> Sources:
+    """Whose reports these are: `Reports`, or each of some files. Two files with the same are an error."""
+    found: Sources = {}
+    if isinstance(reports, Reports):
+        return reports.source
+    for path in find_files(reports):
+        found = joined_sources(found, source_of(path), CountError, f"{path} and a file before it")
+    return found
 
 
 Batches = Callable[[Sequence[Names], int], Iterator[Batch]]  # of these units of each arm, with so many rows
@@ -61,8 +71,8 @@ def _stream(plan: Plan, files: Sequence[Path], names: Sequence[Names], rows: int
             for part in _parts(open_parquet(path), plan, wanted, rows):
                 shown = gather(plan.arms[part.arm], part.table, names[part.arm], part.first)
                 yield Batch(part.reports, shown, part.arm)
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+        except UNREADABLE as error:
+            raise ReportError(f"{path}: {damage(error)}") from None
         except ReportError as error:
             raise ReportError(f"{path}: {error}") from None
 

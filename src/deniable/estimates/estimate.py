@@ -5,7 +5,7 @@ kept as they are. Estimates of disjoint groups of respondents add, whatever thei
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from deniable.estimates.given.known_margins import with_table
 from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.respondent_group import margin
+from deniable.files import Sources, joined_sources
 from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Homogeneity
@@ -61,6 +62,7 @@ class Estimate:
     fitted: Array | None = None  # a proper table with its margins, in respondents, if that is what is asked for
     proper: ProperTable | None = None  # where that comes from, while it can be fitted again
     agreement: Homogeneity | None = None  # of the surveys that were combined, if there are several
+    sources: Sources = field(default_factory=dict, compare=False)  # whose reports these are
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,12 +188,13 @@ class Estimate:
                 f"found {', '.join(self.names)}, about the {self.subject}, and {', '.join(other.names)}, about the "
                 f"{other.subject}"
             )
+        sources = joined_sources(self.sources, other.sources, EstimateError, "these estimates")
         method = self.method if self.method == other.method else "mixed"
         if (self.fitted is None) != (other.fitted is None):
             raise EstimateError(f"proper tables add to proper tables; found {self.method} and {other.method}")
         fitted = None if self.fitted is None or other.fitted is None else self.fitted + other.fitted
         both = {"groups": self.groups + other.groups, "conditions": self.conditions + other.conditions}
-        return replace(self, **both, method=method, fitted=fitted, proper=None, agreement=None)  # type: ignore[arg-type]
+        return replace(self, **both, sources=sources, method=method, fitted=fitted, proper=None, agreement=None)  # type: ignore[arg-type]
 
     def __radd__(self, other: Any) -> "Estimate":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -199,7 +202,7 @@ class Estimate:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Estimate):
             return NotImplemented
-        return all(same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(same(getattr(self, one.name), getattr(other, one.name)) for one in fields(self) if one.compare)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -248,5 +251,5 @@ def estimate(
     """
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
-    est = Estimate(made.features, (made.group,), method, agreement=made.agreement).about(subject)
+    est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources).about(subject)
     return est if made.proper is None else with_table(est, made.proper)

@@ -6,8 +6,12 @@ without: compiled code is loaded when a job, together with what numpy has done i
 as long as loading does. Jobs of a few milliseconds are left to numpy, and do not count.
 """
 
+import atexit
 import os
 import sys
+from functools import cache
+from shutil import rmtree
+from tempfile import mkdtemp
 from types import ModuleType
 
 LOADING = 0.5  # Seconds that loading the compiled functions takes a process.
@@ -27,8 +31,28 @@ def tools_for(seconds: float) -> ModuleType:
     if "deniable.kernels.compiled" not in sys.modules and _spent + seconds < LOADING:
         _spent += seconds
         return plain
-    from deniable.kernels import compiled
+    return _compiled() or plain
 
+
+@cache
+def _compiled() -> ModuleType | None:
+    """The compiled kernels; where no folder can keep them, compiled anew for this process; None if nothing can be done.
+
+    numba keeps compiled code beside the sources or in the user's cache folder, and refuses to load if it may write to
+    neither, as in a container that can only be read.
+    """
+    try:
+        from deniable.kernels import compiled
+    except RuntimeError:  # "cannot cache function"
+        from numba import config
+
+        try:
+            folder = mkdtemp(prefix="deniable-")
+        except OSError:
+            return None
+        atexit.register(rmtree, folder, ignore_errors=True)
+        config.CACHE_DIR = folder  # type: ignore[attr-defined]
+        from deniable.kernels import compiled
     return compiled
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from deniable.errors import AnswerError, listed, meant
 from deniable.files import expanded
 from deniable.reports.answers_in import LeftOutError
-from deniable.reports.parquet import PLAN_KEY, open_parquet
+from deniable.reports.parquet import PLAN_KEY, UNREADABLE, damage, open_parquet
 from deniable.reports.reading import csv_files
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.problems import rows_in_words
@@ -96,8 +96,9 @@ def batches(files: Sequence[AnswerFile]) -> Iterator[Batch]:
                 table = pa.Table.from_batches([batch]).select(there).rename_columns(list(file.columns))
                 yield Batch(file, rows, table)
                 rows += len(batch)
-        except pa.ArrowException as error:
-            raise AnswerError(f"{file.path}: cannot be read: {str(error).splitlines()[0][:200]}") from None
+        except UNREADABLE as error:
+            what = "CSV" if _is_csv(file.path) else "Parquet"
+            raise AnswerError(f"{file.path}: {damage(error, what)}") from None
 
 
 def _is_csv(path: Path) -> bool:

@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from deniable.errors import ReportError
-from deniable.files import replacing
+from deniable.files import file_source, new_source, replacing
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_row_groups import arm_row_groups
 from deniable.reports.fields import PLANS_KEPT, columns_of
+from deniable.reports.seal import check_seal, seal
 from deniable.survey.plan import Plan
 
 if TYPE_CHECKING:
@@ -25,26 +26,30 @@ if TYPE_CHECKING:
 PLAN_KEY = b"deniable.plan"  # The metadata of tables and files of reports hold the plan's JSON under this key.
 ROW_GROUP = 1 << 20  # A row group of a file has at most this many reports.
 SMALL_GROUP = 1 << 16  # Parts are put together until a row group has at least this many reports.
+MOST_TOLD = 200  # An error tells at most this many letters of what Arrow says.
 READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 
-def write(path: str | Path, plan: Plan, parts: Iterable["Reports"]) -> int:
-    """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were."""
+def write(path: str | Path, plan: Plan, parts: Iterable["Reports"], source: str | None = None) -> int:
+    """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were.
+
+    Their source is a new one, unless it is given.
+    """
     schema = file_schema(plan)
     options = {  # randomized bits and seeds do not compress
         "use_dictionary": [field.name for field in schema if pa.types.is_dictionary(field.type)],
         "compression": "none",
+        "write_page_checksum": True,
         **({"write_statistics": [arm_columns(plan).arm]} if plan.has_arms else {}),  # nulls are many, and these cost
     }
     row_groups = arm_row_groups if plan.has_arms else _row_groups
     rows = 0
-    with (
-        replacing(path) as temporary,
-        pq.ParquetWriter(temporary, schema.with_metadata(metadata(plan)), **options) as writer,
-    ):
-        for table in row_groups(plan, _of_plan(plan, parts)):
-            writer.write_table(table, row_group_size=ROW_GROUP)
-            rows += table.num_rows
+    with replacing(path) as temporary:
+        with pq.ParquetWriter(temporary, schema.with_metadata(metadata(plan)), **options) as writer:
+            for table in row_groups(plan, _of_plan(plan, parts)):
+                writer.write_table(table, row_group_size=ROW_GROUP)
+                rows += table.num_rows
+        seal(temporary, source or next(iter(new_source(""))))
     return rows
 
 
@@ -82,12 +87,34 @@ def open_parquet(path: str | Path) -> Any:
     if not Path(path).is_file():
         raise ReportError(f"{path}: {'is a folder, not a file' if Path(path).is_dir() else 'no such file'}")
     try:
-        return pq.ParquetFile(path, buffer_size=READ_AHEAD, pre_buffer=False)  # or whole row groups are held
-    except (OSError, pa.ArrowException) as error:
+        check_seal(path)
+        return pq.ParquetFile(
+            path,
+            buffer_size=READ_AHEAD,
+            pre_buffer=False,  # or whole row groups are held
+            page_checksum_verification=True,
+        )
+    except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno:
             raise ReportError(f"{path}: cannot be read: {os.strerror(error.errno)}") from None
         answers = "; answers become reports by `deniable randomize`" if Path(path).suffix == ".csv" else ""
-        raise ReportError(f"{path}: cannot be read as Parquet: {error}{answers}") from None
+        raise ReportError(f"{path}: {damage(error)}{answers}") from None
+
+
+# What Arrow raises for a damaged file; the last two where names of columns are not text, or places are beyond the file.
+UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError, OverflowError)
+
+
+def damage(error: BaseException, kind: str = "Parquet") -> str:
+    """What an error that reading a damaged file raised is told as: its first line, shortened."""
+    first = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return f"cannot be read as {kind}: {first[:MOST_TOLD]}"
+
+
+def source_of(path: str | Path) -> dict[str, str]:
+    """Whose reports are in a file, with its name."""
+    source = check_seal(path)
+    return file_source(path) if source is None else {source: Path(path).name}
 
 
 def plan_of(source: Any) -> Plan:

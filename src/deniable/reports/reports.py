@@ -2,18 +2,29 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from deniable.errors import PlanError, ReportError, abbreviated
+from deniable.files import Sources, new_source
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import PLANS_KEPT, Field, arm_bits, columns_by_name, columns_of, fields, report_bytes
-from deniable.reports.parquet import ROW_GROUP, file_schema, metadata, open_parquet, plan_of, write
+from deniable.reports.parquet import (
+    ROW_GROUP,
+    UNREADABLE,
+    damage,
+    file_schema,
+    metadata,
+    open_parquet,
+    plan_of,
+    source_of,
+    write,
+)
 from deniable.reports.report_bits import arms_of, from_raw, raw_of, to_bytes
 from deniable.reports.report_columns import Place
 from deniable.reports.wide_table import ArmBatch, split, wide_table
@@ -67,6 +78,11 @@ class Reports:
                 if name not in found:
                     raise ReportError(f"column {name!r} is missing from the reports; found {table.column_names}")
             self._set(plan, own=_conform(plan, found))
+
+    @cached_property
+    def source(self) -> Sources:
+        """Whose reports these are: of those that were loaded, the file's source, else a new one; outside `==`."""
+        return new_source("the same reports")
 
     def _set(self, plan: Plan, own: Any = None, parts: tuple["Reports", ...] = ()) -> None:
         own = own if own is None else own.replace_schema_metadata(metadata(plan))
@@ -196,7 +212,7 @@ class Reports:
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with the plan in its metadata, whole or not at all."""
-        write(path, self.plan, [self])
+        write(path, self.plan, [self], next(iter(self.source)))
 
     @classmethod
     def load(cls, path: str | Path) -> "Reports":
@@ -204,12 +220,15 @@ class Reports:
         source = open_parquet(path)
         try:
             plan = plan_of(source)
-            if not plan.has_arms:
-                return cls(plan, source.read())
-            wanted = [[column.name for column in columns_of(arm)] for arm in plan.arms]
-            return cls.of_arms(plan, _joined(plan, arm_batches(source, plan, wanted, ROW_GROUP)))
-        except (OSError, pa.ArrowException) as error:
-            raise ReportError(f"{path}: cannot be read as Parquet: {error}") from None
+            if plan.has_arms:
+                wanted = [[column.name for column in columns_of(arm)] for arm in plan.arms]
+                made = cls.of_arms(plan, _joined(plan, arm_batches(source, plan, wanted, ROW_GROUP)))
+            else:
+                made = cls(plan, source.read())
+            made.__dict__["source"] = source_of(path)
+            return made
+        except UNREADABLE as error:
+            raise ReportError(f"{path}: {damage(error)}") from None
         except (ReportError, PlanError) as error:
             raise ReportError(f"{path}: {error}") from None
 

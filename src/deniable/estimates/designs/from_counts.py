@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
 
 from deniable.counts.as_counts import as_counts
 from deniable.counts.checks import check_different
 from deniable.counts.counts import Counts
-from deniable.errors import ArmSizeWarning, CountError, EstimateError, HomogeneityWarning, abbreviated
+from deniable.counts.fit import fits
+from deniable.errors import ArmSizeWarning, CountError, EstimateError, FitWarning, HomogeneityWarning, abbreviated
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.groups import (
     AnyGroup,
@@ -21,6 +22,7 @@ from deniable.estimates.designs.groups import (
     proper_table_of,
 )
 from deniable.estimates.feasible import ProperTable, proper_table
+from deniable.files import Sources, joined_sources
 from deniable.inference.results import Homogeneity
 from deniable.survey.schema import Feature
 
@@ -41,6 +43,7 @@ class Read:
     group: AnyGroup
     proper: ProperTable | None
     agreement: Homogeneity | None = None  # of several surveys
+    sources: Sources = field(default_factory=dict)  # whose reports they are
 
 
 def read_counts(counts: Any, names: Any, method: str) -> Read:
@@ -58,7 +61,16 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
     made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
     for one in counts if several else [counts]:
         _warn_of_sizes(one)
-    return made
+        _warn_of_fit(one, names)
+    return replace(made, sources=_sources(counts if several else [counts]))
+
+
+def _sources(counts: Sequence[Counts]) -> Sources:
+    """Whose reports some surveys are of, which are of different people."""
+    found: Sources = {}
+    for one in counts:
+        found = joined_sources(found, one.sources, EstimateError, "waves are of different people; these")
+    return found
 
 
 def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
@@ -122,6 +134,7 @@ def _check_waves(counts: Sequence[Any], names: Sequence[str]) -> None:
         raise EstimateError(f"waves are a list of counts, [counts_2025, counts_2026]; found {abbreviated(counts)}")
     if len({id(one) for one in counts}) < len(counts):
         raise EstimateError("waves are of different people; found the same counts twice")
+    _sources(counts)
     check_different(names)
     for name in names:
         if not (features := {one.plan.schema[name] for one in counts if name in one.plan}):
@@ -142,6 +155,18 @@ def _warn_of_arms(agreement: Homogeneity, names: Sequence[str]) -> None:
             HomogeneityWarning,
             stacklevel=5,
         )
+
+
+def _warn_of_fit(counts: Counts, names: Sequence[str]) -> None:
+    """Warn where counts hardly come from reports that their plan made, whatever was answered."""
+    for test in fits(counts, [name for name in names if name in counts.plan.schema]):
+        if not test.fits:
+            warnings.warn(
+                f"these counts hardly come from reports of their plan: {test}. Reports may have been made with "
+                "another epsilon or plan, or were not made by the client; dn.check tells more",
+                FitWarning,
+                stacklevel=4,
+            )
 
 
 def _warn_of_sizes(counts: Counts) -> None:

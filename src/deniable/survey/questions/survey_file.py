@@ -4,6 +4,7 @@ What a table may hold is also what a plan's JSON has for a feature. docs/referen
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -30,25 +31,42 @@ KEYS = {
     "no": "the same for no",
 }
 OF_FLAGS = ("question", "question_label", "yes", "no")  # These keys are of yes/no questions alone.
+MOST_PARTS = 100  # A key in a TOML file, such as `a.b.c`, has at most so many parts.
+LONG_KEY = re.compile(rf"^[ \t]*\[{{0,2}}[ \t]*[\w\"'-]+([ \t]*\.[ \t]*[\w\"'-]+){{{MOST_PARTS}}}", re.MULTILINE)
 KINDS = ("values", "edges", "flags")  # A question has one of these, or none if it is yes/no.
 
 
 def read(path: str | Path) -> list[Flag | Choice | Flags]:
     """The questions of a survey file, in order."""
+    tables = document(path).get("features")
+    if not isinstance(tables, list):
+        raise SchemaError("no list of features; write one [[features]] table per question")
+    try:
+        return [feature_from_json(table) for table in tables]
+    except RecursionError:
+        raise SchemaError("cannot be read: lists or tables stand in each other too deeply") from None
+
+
+def document(path: str | Path) -> Mapping[str, Any]:
+    """All that a survey file holds; nothing if it is a list or a number."""
     path = Path(path)
     readers = {".toml": tomllib.loads, ".json": json.loads}
     if path.suffix not in readers:
         raise SchemaError("a schema is a .toml or a .json file")
     try:
-        document = readers[path.suffix](path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml" and LONG_KEY.search(text):  # which takes tomllib a time that grows with the square
+            raise SchemaError(f"cannot be read: a key has more than {MOST_PARTS} parts")
+        found = readers[path.suffix](text)
     except OSError as error:
         raise SchemaError(f"cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise SchemaError("cannot be read: lists or tables stand in each other too deeply") from None
+    except SchemaError:
+        raise
+    except ValueError as error:
         raise SchemaError(f"cannot be read: {error}") from None
-    tables = document.get("features") if isinstance(document, Mapping) else None
-    if not isinstance(tables, list):
-        raise SchemaError("no list of features; write one [[features]] table per question")
-    return [feature_from_json(table) for table in tables]
+    return found if isinstance(found, Mapping) else {}
 
 
 def feature_from_json(table: Any) -> Flag | Choice | Flags:

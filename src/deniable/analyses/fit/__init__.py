@@ -1,0 +1,1 @@
+"""Whether a survey fits its plan, as a list to print."""

@@ -1,0 +1,86 @@
+"""The check of fit of a survey, as a list: what each test found, and how far crafted reports could move its results."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deniable.counts.as_counts import as_counts
+from deniable.counts.counts import Counts
+from deniable.counts.fit import FALSE_ALARM, Fit, fits, influence
+from deniable.counts.repeated_reports import random_bits, repeated_runs, run_length
+from deniable.errors import CountError, abbreviated
+from deniable.estimates.designs.groups import arm_sizes
+from deniable.reports.reports import Reports
+
+CRAFTED = 0.01  # The share of crafted reports that influence is told for.
+
+
+@dataclass(frozen=True, repr=False)
+class Check:
+    """What the check of fit found; it prints as a list.
+
+    Examples
+    --------
+    >>> found = dn.check(counts)
+    >>> found.fits, [one.kind for one in found.tests]
+    (True, ['counts of one answer', 'cells of pairs'])
+    """
+
+    n: int
+    tests: tuple[Fit, ...]
+    influence: dict[str, float]  # by feature or block, the most that 1 % of crafted reports could move a share
+
+    @property
+    def fits(self) -> bool:
+        """Whether all tests fit."""
+        return all(test.fits for test in self.tests)
+
+    def __repr__(self) -> str:
+        said = "fits its plan" if self.fits else "does not fit its plan"
+        lines = [f"{self.n:,} reports: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
+        lines += [f"  {test}" for test in self.tests]
+        lines.append(f"the most that {CRAFTED:.0%} of crafted reports could move a share:")
+        lines += [f"  {unit}: {points:.1%}" for unit, points in self.influence.items()]
+        return "\n".join(lines)
+
+
+def check(source: Counts | Reports | str | Path) -> Check:
+    """Check whether counts or reports can come from devices that followed their plan, whatever they answered.
+
+    Parameters
+    ----------
+    source
+        Counts, reports, or a path to a file of either. Of reports, runs that stand twice are looked for, too.
+
+    Returns
+    -------
+    Check
+        The tests, each with a bound on its p-value, and the influence of crafted reports.
+
+    Examples
+    --------
+    >>> dn.check(counts).fits
+    True
+    """
+    reports = Reports.load(source) if isinstance(source, str | Path) and not str(source).endswith(".npz") else source
+    counts: Any = as_counts(reports)
+    if not isinstance(counts, Counts):
+        raise CountError(f"check takes Counts, Reports, or a path to a file of either; found {abbreviated(source)}")
+    tests = fits(counts)
+    if counts.plan.has_arms and counts.n:
+        sizes = arm_sizes(counts)
+        tests.append(Fit("sizes of arms", 1, sizes.p_value, str(sizes)))
+    if isinstance(reports, Reports):
+        tests += _repeats(reports)
+    return Check(counts.n, tuple(tests), influence(counts, CRAFTED))
+
+
+def _repeats(reports: Reports) -> list[Fit]:
+    """The test of whether reports stand twice; none if they have hardly any randomness."""
+    looked = [part for part in reports.arms if run_length(part.plan, len(part)) is not None]
+    if not looked:
+        return []
+    found = repeated_runs(reports)
+    seeds = any(random_bits(part.plan) > 100 for part in looked)
+    what = f"{sum(found.values()):,} {'reports' if seeds else 'runs of reports'} stand more than once"
+    return [Fit("repeated reports", len(looked), 0.0 if found else 1.0, what)]

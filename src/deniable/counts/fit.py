@@ -1,0 +1,189 @@
+"""Tests of fit: whether counts can come from reports that their plan made, whatever the respondents answered.
+
+Every test holds for any truth, and its p-value is a bound: false alarms are rarer than stated, not more frequent.
+
+    one answer      a value's count C is at least that of nobody having it, Binomial(N, p), and at most that of
+                    everybody, Binomial(N, q): Chernoff, P <= exp(-N KL(C / N, p)) below p, and likewise above q
+    marked values   the number of marked values of N reports of a choice has mean N (q + (m - 1) p) and a variance
+                    that does not depend on the truth: Bernstein, P <= 2 exp(-x^2 / (2 (variance + range x / 3)))
+    pairs           the unbiased estimate of a pair's cell, a sum of products w of the reports' own estimates, has a
+                    mean of at least zero: Bernstein with the sum of w^2, which is known from the same counts
+
+The tests of one kind share one false-alarm rate, FALSE_ALARM, by Bonferroni.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+
+from deniable.counts.counts import Counts
+from deniable.counts.layout import called
+from deniable.survey.protocols.base import Protocol
+
+Numbers = npt.NDArray[np.float64]
+
+FALSE_ALARM = 1e-3  # Counts that fit fail all tests of one kind together at most this often.
+MOST_PAIRS = 300  # Of each arm at most so many pairs of units are tested.
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The result of all tests of one kind: how many there were, the least likely one, and what it found."""
+
+    kind: str
+    tests: int
+    p_value: float  # a bound, of all tests together: at most 1
+    worst: str  # what the least likely one is about, with what was found
+
+    @property
+    def fits(self) -> bool:
+        """Whether chance explains what was found, more often than a false alarm is allowed."""
+        return self.p_value >= FALSE_ALARM
+
+    def __str__(self) -> str:
+        said = "fits" if self.fits else f"does not fit: {self.worst}, p < {max(self.p_value, 1e-99):.1g}"
+        return f"{self.kind} ({self.tests:,} test{'s' * (self.tests != 1)}): {said}"
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One test's result: the logarithm of its p-value, and what it is about."""
+
+    log_p: float
+    what: str
+
+
+def fits(counts: Counts, names: Sequence[str] | None = None) -> list[Fit]:
+    """The tests of fit of counts, of all that was counted or of these features alone; one `Fit` for each kind."""
+    found: dict[str, list[_Found]] = {"counts of one answer": [], "marked values per report": [], "cells of pairs": []}
+    single, marked, pairs = found.values()
+    for arm, name in zip(counts.arms, counts.plan.arm_names, strict=True):
+        where = f"arm {name!r}, " if counts.plan.has_arms else ""
+        units = [unit for unit in arm.units_of(*(names or arm.plan.schema.names)) if arm.holds_units((unit,))]
+        for unit in units:
+            protocol, array = arm.plan.units[unit], arm.evidence(unit)
+            if protocol.protects and array[0]:
+                single += _single(protocol, array, f"{where}{unit}")
+                marked += _marked(protocol, array, f"{where}{unit}")
+        for pair in _pairs(arm, units):
+            pairs += _cells(arm, pair, f"{where}{called(pair)}")
+    return [_fit(kind, own) for kind, own in found.items() if own]
+
+
+def _fit(kind: str, found: Sequence[_Found]) -> Fit:
+    worst = min(found, key=lambda one: one.log_p)
+    return Fit(kind, len(found), exp(min(0.0, worst.log_p + log(len(found)))), worst.what)
+
+
+def _pairs(arm: Counts, units: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Pairs of units that were counted together, MOST_PAIRS at most."""
+    every = (pair for pair in combinations(units, 2) if arm.holds_units(pair))
+    for pair, _ in zip(every, range(MOST_PAIRS), strict=False):
+        yield pair
+
+
+def _single(protocol: Protocol, array: npt.NDArray[np.int64], where: str) -> list[_Found]:
+    """Whether any value was shown more rarely than if nobody, or more often than if everybody had it."""
+    n, shares = int(array[0]), array[1:] / array[0]
+    least, most = sorted((protocol.p, protocol.q))
+    bound = np.where(shares < least, least, np.where(shares > most, most, shares))
+    logs = -n * _divergence(shares, bound)
+    worst = int(logs.argmin())
+    share = (shares[worst] - protocol.p) / (protocol.q - protocol.p)
+    what = f"{where}: value {worst + 1} would have a share of {share:.1%}"
+    return [_Found(float(logs[worst]) + log(2 * len(shares)), what)]
+
+
+def _divergence(a: Numbers, b: Numbers) -> Numbers:
+    """The Kullback-Leibler divergence of coins, KL(a, b) = a ln(a / b) + (1 - a) ln((1 - a) / (1 - b))."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [np.where(x > 0, x * np.log(x / y), 0.0) for x, y in ((a, b), (1 - a, 1 - b))]
+    return np.asarray(parts[0] + parts[1])
+
+
+def _marked(protocol: Protocol, array: npt.NDArray[np.int64], where: str) -> list[_Found]:
+    """Whether reports mark as many values of a choice as its protocol does, whatever is true."""
+    m, n = protocol.columns, int(array[0])
+    if m == 1 or protocol.always_marked is not None:
+        return []
+    mean, variance = _marked_moments(protocol)
+    off = abs(float(array[1:].sum()) - n * mean)
+    what = f"{where}: {array[1:].sum() / n:.4g} marked values per report, where the plan gives {mean:.4g}"
+    return [_Found(log(2) + _bernstein(off, n * variance, max(mean, m - mean)), what)]
+
+
+@lru_cache(maxsize=1024)
+def _marked_moments(protocol: Protocol) -> tuple[float, float]:
+    """Mean and variance of how many values one report marks, which are the same whatever is true."""
+    m, d = protocol.columns, protocol.q - protocol.p
+    c0, c1, alpha, beta = protocol.dependence.noise
+    return protocol.q + (m - 1) * protocol.p, d * d * (m * c0 + m * m * c1 + alpha + 2 * m * beta)
+
+
+def _bernstein(off: float, variance: float, largest: float) -> float:
+    """The logarithm of Bernstein's bound on the probability of a sum that is so far off its mean on one side."""
+    return 0.0 if off <= 0 else -off * off / (2 * (variance + largest * off / 3))
+
+
+def _cells(arm: Counts, pair: tuple[str, ...], where: str) -> list[_Found]:
+    """Whether any cell of a pair has an unbiased estimate that is too far below zero."""
+    protocols = [arm.plan.units[unit] for unit in pair]
+    if not any(protocol.protects for protocol in protocols):
+        return []
+    array = arm.evidence(*pair).astype(np.float64)
+    weights = [_weights(protocol) for protocol in protocols]
+    sums, squares = (np.einsum("ia,jb,ab->ij", left, right, array) for left, right in zip(*weights, strict=True))
+    n = array[0, 0]
+    if not n:
+        return []
+    least = n * np.prod([_least_square(protocol) for protocol in protocols])
+    largest = float(np.prod([np.abs(_values(protocol)).max() for protocol in protocols]))
+    off = np.maximum(-sums, 0.0)
+    logs = -off * off / (2 * (np.maximum(squares, least) + largest * off / 3) + 1e-300)
+    at = np.unravel_index(int(logs.argmin()), logs.shape)
+    what = f"{where}: cell {tuple(int(i) for i in at)} would have a share of {sums[at] / n:.1%}"
+    return [_Found(float(logs[at]) + log(logs.size), what)]
+
+
+@lru_cache(maxsize=1024)
+def _weights(protocol: Protocol) -> tuple[Numbers, Numbers]:
+    """Of one report's own estimate of every answer, and of its square, the weights of its evidence (1, bits)."""
+    p, d = protocol.p, protocol.q - protocol.p
+    ones, bits = np.ones((protocol.columns, 1)), np.eye(protocol.columns)
+    own = np.hstack([-p / d * ones, bits / d])
+    square = np.hstack([(p / d) ** 2 * ones, (1 - 2 * p) / d**2 * bits])
+    if protocol.columns == 1:  # of False the estimate is one less
+        everybody = np.array([[1.0, 0.0]])
+        own, square = np.vstack([everybody - own, own]), np.vstack([everybody - 2 * own + square, square])
+    return own, square
+
+
+def _values(protocol: Protocol) -> Numbers:
+    """What one report's own estimate of an answer can be: without its bit, and with it."""
+    p, d = protocol.p, protocol.q - protocol.p
+    return np.array([-p / d, (1 - p) / d])
+
+
+def _least_square(protocol: Protocol) -> float:
+    """The least mean that the square of one report's own estimate of an answer can have: that of a false one."""
+    p, q = protocol.p, protocol.q
+    return min(p * (1 - p), q * (1 - q) + (q - p) ** 2) / (q - p) ** 2
+
+
+def influence(counts: Counts, crafted: float = 0.01) -> dict[str, float]:
+    """The most that crafted reports, so large a share of all, can move the estimated share of an answer, by unit.
+
+    A report moves the unbiased estimate by its own estimate over N, which is -p / (q - p) or (1 - p) / (q - p): at most
+    1 / |q - p| lies between any two reports. Of a unit that several arms ask, it is the largest of the arms'.
+    """
+    found: dict[str, float] = {}
+    for arm in counts.plan.arms:
+        for unit in arm.units.schema.names:
+            protocol = arm.units[unit]
+            found[unit] = max(found.get(unit, 0.0), crafted / abs(protocol.q - protocol.p))
+    return found

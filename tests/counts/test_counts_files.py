@@ -1,0 +1,106 @@
+"""Files of counts that are forged: refused before they take memory, and so are counts that no reports can give."""
+
+import io
+import resource
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+
+PLAN = dn.Plan(
+    dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["a", "b", "c"])]),
+    {"smoker": dn.RandomizedResponse(epsilon=1.0), "age": dn.GRR(epsilon=1.0)},
+)
+TABLE = [[10, 5, 3, 2], [4, 2, 1, 1]]
+
+
+@contextmanager
+def little_memory(more: int) -> Iterator[None]:
+    """At most so many bytes beyond what is taken now, so that taking more is an error at once."""
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def forged(path: Path, **entries: bytes) -> None:
+    """A file of counts in which some entries are others."""
+    dn.Counts(PLAN, {("smoker", "age"): TABLE}).save(path)
+    with zipfile.ZipFile(path) as archive:
+        whole = {one.filename: archive.read(one) for one in archive.infolist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, raw in (whole | {f"{key.replace('_', ' ')}.npy": raw for key, raw in entries.items()}).items():
+            archive.writestr(name, raw)
+
+
+def npy(shape: tuple[int, ...], dtype: str = "<i8", data: bytes = b"") -> bytes:
+    """An array as a file has it, whose header may lie."""
+    file = io.BytesIO()
+    header = {"shape": shape, "fortran_order": False, "descr": dtype}
+    np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
+    return file.getvalue() + data
+
+
+FORGED: dict[str, tuple[dict[str, bytes], str]] = {
+    "a table of 80 TB": ({"table_0": npy((10**13,))}, "for which the file has no room"),
+    "a plan of 4 TB": ({"plan": npy((), "<U1000000000")}, "or it is damaged"),
+    "of more axes": ({"table_0": npy((2, 4, 1), data=bytes(64))}, r"must have shape \(2, 4\) by its plan"),
+    "of floats": ({"table_0": npy((2, 4), "<f8", bytes(64))}, "holds float64, and counts are integers"),
+    "of objects": ({"table_0": npy((2, 4), "|O", bytes(64))}, "holds object, and counts are integers"),
+    "with more after it": ({"table_0": npy((2, 4), data=bytes(72))}, "goes on after its end"),
+    "many patterns": ({"patterns_0": npy((99,), data=bytes(800)), "shown_0": npy((99,), data=bytes(800))}, "patterns"),
+    "what counts have not": ({"weights_0": npy((1,), data=bytes(8))}, "is nothing that counts have"),
+    "an n with axes": ({"n": npy((3,), data=bytes(24))}, "'n' must have 0 axes"),
+}
+
+
+@pytest.mark.parametrize(("entries", "message"), FORGED.values(), ids=FORGED.keys())
+def test_forged_headers_are_refused_before_memory_is_taken(
+    tmp_path: Path, entries: dict[str, bytes], message: str
+) -> None:
+    forged(tmp_path / "counts.npz")
+    dn.Counts.load(tmp_path / "counts.npz")  # which is how it should be
+    forged(tmp_path / "counts.npz", **entries)
+    with little_memory(1 << 28), pytest.raises(dn.CountError, match=message):
+        dn.Counts.load(tmp_path / "counts.npz")
+
+
+MOMENTS = np.array([
+    [9, 5, 4, 3, 2], [5, 5, 2, 2, 1], [4, 2, 4, 0, 0], [3, 2, 0, 3, 0], [2, 1, 0, 0, 2],
+])  # fmt: skip
+TWO_IN_ONE = MOMENTS.copy()
+TWO_IN_ONE[2, 3] = TWO_IN_ONE[3, 2] = 1
+
+IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
+    "fewer than all": (
+        {"tables": {"age": [10, 5, 3, 1]}},
+        "'age', so that the counts of its values sum to 10; found",
+    ),
+    "more than all": ({"tables": {"age": [10, 5, 5, 1]}}, "sum to 10; found 11"),
+    "inside a table": ({"tables": {("smoker", "age"): [[10, 5, 3, 2], [4, 2, 1, 0]]}}, r"sum to 4 at \(1,\); found 3"),
+    "two values in one report": ({"moments": TWO_IN_ONE}, "moments of order 2: every report shows one value"),
+    "above all": ({"tables": {"smoker": [10, 11]}}, "exceeds its margin"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_counts_that_no_reports_can_give_are_refused(given: dict[str, Any], message: str) -> None:
+    dn.Counts(PLAN, moments=MOMENTS)
+    with pytest.raises(dn.CountError, match=message):
+        dn.Counts(PLAN, **given)
+
+
+def test_subset_selection_always_shows_as_many() -> None:
+    plan = dn.Plan(dn.Schema([dn.Choice("age", [*"abcdef"])]), {"age": dn.SubsetSelection(epsilon=1.0, size=2)})
+    dn.Counts(plan, {"age": [10, 5, 5, 4, 3, 2, 1]})
+    with pytest.raises(dn.CountError, match="every report shows 2 values of 'age'"):
+        dn.Counts(plan, {"age": [10, 5, 5, 4, 3, 2, 2]})
