@@ -35,16 +35,22 @@ NAMES = {
 
 
 @contextmanager
-def chromium(**options: Any) -> Iterator[Any]:
-    """A new browser context, which keeps nothing of others."""
+def chromium() -> Iterator[Any]:
+    """A browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS])
-        context = browser.new_context(**({"locale": "en-US"} | options))
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def visit(browser: Any, **options: Any) -> Iterator[Any]:
+    """A new context of a browser, which keeps nothing of others."""
+    with browser.new_context(**({"locale": "en-US"} | options)) as context:
         context.set_default_timeout(10_000)
         yield context
-        browser.close()
 
 
 ANSWERS: Mapping[str, tuple[str, str]] = {
@@ -82,3 +88,22 @@ def fill(page: Any) -> list[str]:
     page.get_by_role("button", name="Make my report").click()
     page.get_by_role("heading", name="What leaves your device").wait_for()
     return names
+
+
+KEPT = """async () => {
+  const settled = (request) => new Promise((resolve) => (request.onsuccess = () => resolve(request.result)));
+  const database = await settled(indexedDB.open("deniable", 1));
+  const store = database.transaction("reports").objectStore("reports");
+  const found = await Promise.all([settled(store.getAllKeys()), settled(store.getAll())]);
+  database.close();
+  const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const shown = ({ report, ...others }) => ({ ...others, ...(report && { report: hex(report) }) });
+  return found[0].map((key, at) => [key, shown(found[1][at])]);
+}"""
+
+
+def kept(page: Any) -> dict[str, dict[str, Any]]:
+    """All that the page keeps in this browser, by key."""
+    everything = "[localStorage.length, sessionStorage.length, document.cookie]"
+    assert page.evaluate(everything) == [0, 0, ""]
+    return dict(page.evaluate(KEPT))

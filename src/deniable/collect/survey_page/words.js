@@ -22,7 +22,7 @@ function filled(sentence, values) {
 }
 
 /** A line of the client's promise by the first sentence that it fits; a line that fits none stays in English. */
-function translated(line, promises) {
+export function translated(line, promises) {
   for (const [sentence, other] of Object.entries(promises)) {
     const pattern = sentence.replace(/[.()]/g, "\\$&").replace(/\{(\w+)\}/g, "(?<$1>.+)");
     const found = line.match(new RegExp(`^${pattern}$`, "su"));
