@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick audit check demo bench studies figures durability docs js js-all clean
+.PHONY: test quick audit check demo bench studies figures durability docs js js-all serve-demo clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
@@ -20,6 +20,9 @@ check: .venv/dev
 
 demo: .venv/report  ## the whole job on a made-up survey, ending in report.html
 	@$(BIN)/deniable demo
+
+serve-demo: .venv/dev  ## a survey is served, 1,000 made-up respondents answer it by the browser's client; results in serve-demo.html
+	@$(BIN)/python examples/collector/serve_demo.py
 
 bench: .venv/bench  ## speed, as ratios within one run
 	$(BIN)/python -m benchmarks

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -28,11 +28,14 @@ from deniable.collect.writer import Busy
 from deniable.errors import CollectError
 
 ALWAYS = ("/healthz", "/metrics")  # These are answered however much there is to do.
-KINDS = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
+KINDS = {
+    "html": "text/html", "js": "text/javascript", "css": "text/css", "json": "application/json", "svg": "image/svg+xml",
+}  # fmt: skip
 NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 # What pages may load: of the survey page its own files, of the results' page what stands in it.
 CONTENT = {
-    "/": f"{NOTHING}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'",
+    "/": f"{NOTHING}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
+    " require-trusted-types-for 'script'; trusted-types 'none'",
     "/page": f"{NOTHING}; style-src 'unsafe-inline'; img-src data:; form-action 'self'",
 }
 HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-store"}
@@ -107,15 +110,14 @@ async def _failed(_request: Request, _error: Exception) -> Response:
 
 
 def _web_files() -> list[Route]:
-    """Routes to the files of the survey page, which is at `/`."""
-    routes = []
-    for file in files("deniable.collect").joinpath("web").iterdir():
-        kind = KINDS.get(f".{file.name.rpartition('.')[2]}")
-        if file.name == "index.html":
-            routes.append(Route("/", _given(HTMLResponse(file.read_bytes()))))
-        elif kind:
-            routes.append(Route(f"/{file.name}", _given(Response(file.read_bytes(), media_type=kind))))
-    return routes
+    """Routes to the files of the survey page, which is at `/`, and to the client that it runs."""
+    page, client = (files("deniable.collect").joinpath(folder) for folder in ("survey_page", "web"))
+    found = {f"/{file.name}": file for file in page.iterdir() if file.is_file()}
+    found |= {f"/lang/{file.name}": file for file in page.joinpath("lang").iterdir()}
+    found |= {f"/{name}": client.joinpath(name) for name in ("deniable.js", "deniable.min.js")}
+    found["/"] = found.pop("/index.html")
+    kinds = {path: KINDS[file.name.rpartition(".")[2]] for path, file in found.items()}
+    return [Route(path, _given(Response(found[path].read_bytes(), media_type=kind))) for path, kind in kinds.items()]
 
 
 def _given(response: Response) -> Any:

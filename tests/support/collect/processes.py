@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import deniable as dn
 from tests.support.collect.served import PLAN
 
 COMMAND = [sys.executable, "-m", "deniable", "serve"]
@@ -20,8 +21,8 @@ COMMAND = [sys.executable, "-m", "deniable", "serve"]
 class Process:
     """A running `deniable serve` on a free port."""
 
-    def __init__(self, folder: Path, *options: str, store: str = "survey.db") -> None:
-        PLAN.save(folder / "plan.json")
+    def __init__(self, folder: Path, *options: str, store: str = "survey.db", plan: dn.Plan = PLAN) -> None:
+        plan.save(folder / "plan.json")
         self.process = subprocess.Popen(
             [*COMMAND, "plan.json", "--store", store, "--port", "0", *options],
             cwd=folder,

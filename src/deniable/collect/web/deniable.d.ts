@@ -41,6 +41,18 @@ export interface CheckedPlan {
   readonly assigned: boolean;
   /** The bytes of a report. */
   readonly length: number;
+  /** The blocks of each arm, in the order of their fields. */
+  readonly arms: readonly (readonly Block[])[];
+}
+
+/** One question, or several that are randomized together. */
+export interface Block {
+  readonly features: readonly Feature[];
+  /** The values of a choice, or the combinations of answers of several features; 1 for a flag alone, which has one bit. */
+  readonly m: number;
+  /** As the plan's JSON has it. */
+  readonly protocol: Readonly<Record<string, string | number>>;
+  readonly public: boolean;
 }
 
 export interface Options {
