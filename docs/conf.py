@@ -39,7 +39,10 @@ highlight_language = "none"  # of blocks that do not say it: formulas
 default_role = "code"  # single backticks in docstrings are code
 toc_object_entries_show_parents = "hide"
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!deniable\.).*")]  # other libraries' names, and aliases such as Array
+nitpick_ignore_regex = [
+    ("py:.*", r"(?!deniable\.).*"),  # other libraries' names, and aliases such as Array
+    ("py:class", r"deniable\..*\.E"),  # the type variable of functions that give an estimate of the same kind back
+]
 
 NAME = re.compile(r"deniable(\.\w+)+")
 

@@ -53,6 +53,7 @@ def anchors(document: str) -> set[str]:
 def test_blocks_print_what_stands_below_them(document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All blocks of a document in order, in one folder: Python's in one session, the shell's one by one."""
     monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(ROOT / "examples")
     names: dict[str, object] = {}
     found = blocks(document)
     for (language, text), (next_language, expected) in zip(found, [*found[1:], ("", "")], strict=True):

@@ -41,14 +41,9 @@ def _schema(arguments: argparse.Namespace) -> None:
 
 def _proposed(arguments: argparse.Namespace) -> "Schema":
     """The questions that the columns of all files could hold the answers to."""
-    import pyarrow as pa
-
-    from deniable.reports import answer_files
+    from deniable.reports.answer_files import whole_table
     from deniable.reports.reading.csv_files import CsvForm
     from deniable.survey.schema import Schema
 
     form = CsvForm(delimiter_of(arguments.delimiter), arguments.encoding)
-    files = answer_files.found_files(arguments.answers, answer_files.every_column, form)
-    tables = [batch.table for batch in answer_files.batches(files)]
-    whole = pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
-    return Schema.from_frame(whole, na=arguments.na)
+    return Schema.from_frame(whole_table(arguments.answers, form), na=arguments.na)

@@ -101,6 +101,12 @@ def batches(files: Sequence[AnswerFile]) -> Iterator[Batch]:
             raise AnswerError(f"{file.path}: {damage(error, what)}") from None
 
 
+def whole_table(source: Files, form: CsvForm | None = None) -> Any:
+    """All columns of all files, in one Arrow table; a column that some files lack is null there."""
+    tables = [batch.table for batch in batches(found_files(source, every_column, form))]
+    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+
+
 def _is_csv(path: Path) -> bool:
     return path.suffix.lower() == ".csv"
 

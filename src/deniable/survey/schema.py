@@ -136,7 +136,7 @@ class Schema:
 
     @classmethod
     def from_frame(cls, frame: Any, *, na: Iterable[str] = ()) -> "Schema":
-        r"""Propose a schema from data: any dataframe, mapping of columns or list of records. Look it over.
+        r"""Propose a schema from data: a dataframe, a mapping of columns, a list of records, or files. Look it over.
 
         Booleans, 0 and 1, and yes and no in many languages become flags; lists, text such as "TV;Radio", and columns
         named "news: TV" and "news: radio" a multi-select question; many different numbers become ranges at round edges,
@@ -147,7 +147,7 @@ class Schema:
         Parameters
         ----------
         frame
-            The data.
+            The data, or the path of a CSV or Parquet file of them.
         na
             More words that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
 

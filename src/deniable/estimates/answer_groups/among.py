@@ -36,7 +36,7 @@ from deniable.inference.results import JointAnswer
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
-from deniable.tables.table import About, Column, Table
+from deniable.tables.table import SHARES, About, Column, Table
 
 Product = dict[str, Array]  # weights of the features that a share looks at
 
@@ -176,7 +176,7 @@ class Among:
         labels = product(*([feature.answers[place] for place in self.answers(feature)] for feature in features))
         title = TIMES.join(name for name in names_of(features) if name not in given)
         title += f" given {TIMES.join(given)}" * bool(given) + f", {self._who()}"
-        about = About(title, CONDITIONAL_SHARES, self.est.subject, level, self.est.asked)
+        about = About(title, CONDITIONAL_SHARES if given else SHARES, self.est.subject, level, self.est.asked)
         return tidy_results(names_of(features), list(labels), found, about)
 
     def _who(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from deniable.client import number_text
 from deniable.errors import SchemaError, listed
+from deniable.reports.answer_files import are_files, whole_table
 from deniable.reports.proposing.columns import Column, columns_of
 from deniable.reports.proposing.orders import alphabetical, recognised
 from deniable.reports.proposing.ranges import round_edges
@@ -47,6 +48,7 @@ class Proposed:
 
 def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
     """A schema with a question for each column of any data that can have one; its notes say what was found."""
+    frame = whole_table(frame) if are_files(frame) else frame
     found = _grouped([_proposed(column) for column in columns_of(frame, na)])
     questions = [one.question for one in found if one.question is not None]
     if not questions:
@@ -173,8 +175,10 @@ def _yes_and_no(words: Mapping[str, str]) -> tuple[list[str], list[str]] | None:
     if words.keys() <= YES | NO and (words.keys() & YES or len(words) == 1):
         yes, no = ([value for word, value in words.items() if word in own] for own in (YES - NO, NO))
         return yes, no
+    if len(words) != 2:
+        return None
     pairs = [(a, b) for a in words for b in words if any(b == f"{mark}{a}" for mark in NEGATIVE)]
-    return ([words[pairs[0][0]]], [words[pairs[0][1]]]) if len(words) == 2 and pairs else None
+    return ([words[pairs[0][0]]], [words[pairs[0][1]]]) if pairs else None
 
 
 def _split(column: Column) -> Proposed | None:
