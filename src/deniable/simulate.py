@@ -18,7 +18,7 @@ import numpy.typing as npt
 from deniable.client import SCALE
 from deniable.counts.counts import Counts
 from deniable.counts.layout import patterns_shape
-from deniable.errors import AnswerError
+from deniable.errors import AnswerError, abbreviated
 from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import checked_generator, seeded
 from deniable.reports.reports import Reports
@@ -100,7 +100,7 @@ def truth(schema: Schema, of: Any) -> Truth:
     (2, 4)
     """
     if not isinstance(schema, Schema):
-        raise AnswerError(f"a truth is of a Schema; found {schema!r}")
+        raise AnswerError(f"a truth is of a Schema; found {abbreviated(schema)}")
     if isinstance(of, Mapping):
         return Truth(schema, _independent(schema, of))
     if _are_classes(of):
@@ -125,7 +125,7 @@ def _table(schema: Schema, of: Any) -> Array:
         table = np.asarray(of, np.float64)
     except (TypeError, ValueError):
         raise AnswerError(
-            f"a truth is a mapping of columns, a list of (share, columns), or a table; found {of!r}"
+            f"a truth is a mapping of columns, a list of (share, columns), or a table; found {abbreviated(of)}"
         ) from None
     shape = tuple(feature.levels for feature in schema)
     if table.shape != shape:
@@ -213,7 +213,7 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator | int, *, n
     """
     rng = checked_generator(rng, AnswerError)
     if not isinstance(plan, Plan):
-        raise AnswerError(f"a survey is simulated by a Plan; found {plan!r:.100}")
+        raise AnswerError(f"a survey is simulated by a Plan; found {abbreviated(plan)}")
     if hashed := [block.name for block in plan.blocks if not block.protocol.exact_patterns]:
         raise AnswerError(f"{hashed[0]!r} is hashed, and its bits depend on each other; simulate reports instead")
     if isinstance(of, Truth):
@@ -234,9 +234,10 @@ def _checked_people(plan: Plan, of: Any) -> Counted:
     try:
         people = np.asarray(of)
     except ValueError:
-        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {of!r}") from None
+        told = f"respondents of each kind are whole numbers of shape {levels}"
+        raise AnswerError(f"{told}; found {abbreviated(of)}") from None
     if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
-        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {people!r}")
+        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {abbreviated(people)}")
     return people
 
 
@@ -378,22 +379,22 @@ def _proper(shares: Any, what: str) -> Array:
     try:
         numbers = np.asarray(shares, np.float64)
     except (TypeError, ValueError):
-        raise AnswerError(f"{what} are numbers that sum to 1; found {shares!r}") from None
+        raise AnswerError(f"{what} are numbers that sum to 1; found {abbreviated(shares)}") from None
     if numbers.ndim != 1 or not np.isfinite(numbers).all() or (numbers < 0).any() or abs(numbers.sum() - 1) > 1e-9:
-        raise AnswerError(f"{what} are not negative and sum to 1; found {shares!r}")
+        raise AnswerError(f"{what} are not negative and sum to 1; found {abbreviated(shares)}")
     return np.asarray(numbers / numbers.sum(), np.float64)
 
 
 def _checked_size(n: Any) -> int:
     """A number of respondents, checked."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise AnswerError(f"n is how many respondents to draw, a whole number; found {n!r}")
+        raise AnswerError(f"n is how many respondents to draw, a whole number; found {abbreviated(n)}")
     return int(n)
 
 
 def _check_plan(of: Truth, plan: Plan) -> None:
     """Refuse a truth and a plan of different features."""
     if not isinstance(of, Truth) or not isinstance(plan, Plan):
-        raise AnswerError(f"a survey is simulated from a truth and a Plan; found {of!r} and {plan!r}")
+        raise AnswerError(f"a survey is simulated from a truth and a Plan; found {abbreviated(of)} and {plan!r}")
     if of.schema != plan.schema:
         raise AnswerError("the truth and the plan are of different features")

@@ -42,7 +42,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     if before.features != after.features or before.subject != after.subject:
         raise EstimateError(
             "compare takes estimates of the same features with the same values, in the same order and about the same; "
-            f"found {before!r} and {after!r}"
+            f"found {abbreviated(before)} and {after!r}"
         )
     level, rows = checked_level(level), all_answers(before.features)
     (found, enough), (other, also) = (judge(est.groups, rows, est.subject) for est in (before, after))

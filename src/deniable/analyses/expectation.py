@@ -332,7 +332,9 @@ def checked_people(plan: Plan, n: Any) -> int:
         raise PlanError("this plan was made for no number of people; say how many there will be: n=10_000")
     people = plan.n if n is None else n
     if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 1:
-        raise PlanError(f"how many respondents there will be, n, is a whole number above 0; found {people!r}")
+        raise PlanError(
+            f"how many respondents there will be, n, is a whole number above 0; found {abbreviated(people)}"
+        )
     return int(people)
 
 

@@ -26,7 +26,7 @@ from deniable.analyses.expectation import Expectation, check_guess, checked_peop
 from deniable.analyses.expected.answer_chances import answer_chance
 from deniable.analyses.expected.guesses import guessed
 from deniable.counts.checks import check_asked
-from deniable.errors import EstimateError, PlanError
+from deniable.errors import EstimateError, PlanError, abbreviated
 from deniable.estimates.answers_as_weights import two_indicators
 from deniable.inference.one_feature import Array
 from deniable.simulate import Truth, truth
@@ -154,7 +154,7 @@ class Pair:
             raise PlanError(f"give what is to be seen, correlation=0.1 or difference=0.05; found {found}")
         ((kind, size),) = given.items()
         if not _is_number(size) or not 0 < abs(size) <= 1:
-            raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {size!r}")
+            raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {abbreviated(size)}")
         if kind == "difference" and not self.between_flag:
             raise PlanError("a difference is between those with and without a flag; name one as the second feature")
         low, high = self.bounds(kind)
@@ -210,7 +210,7 @@ def people_needed(
         raise PlanError("needed takes one of half_width, correlation and difference")
     if half_width is not None:
         if not _is_number(half_width) or not 0 < half_width < 1:
-            raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {half_width!r}")
+            raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {abbreviated(half_width)}")
         return ceil(MANY * (expectation(plan, names, n=MANY, guess=guess).half_width / half_width) ** 2)
     if len(names) != 2:
         raise PlanError(f"a correlation or a difference is of two features; found {list(names)!r}")
@@ -239,7 +239,9 @@ def _standard_errors(power: float) -> float:
 def checked_power(power: Any) -> float:
     """A power that a test can have: more than its size, with which it sees what is not there."""
     if not _is_number(power) or not SIZE < power < 1:
-        raise PlanError(f"power is a probability between 0.05, of a test at 5 %, and 1, such as 0.8; found {power!r}")
+        raise PlanError(
+            f"power is a probability between 0.05, of a test at 5 %, and 1, such as 0.8; found {abbreviated(power)}"
+        )
     return float(power)
 
 

@@ -82,7 +82,7 @@ def regress(
     if not isinstance(counts, Counts):
         raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if kind not in ("linear", "logistic"):
-        raise EstimateError(f'a regression is of kind "linear" or "logistic"; found {kind!r}')
+        raise EstimateError(f'a regression is of kind "linear" or "logistic"; found {abbreviated(kind)}')
     if kind == "logistic":
         from deniable.analyses.models.logistic import logistic
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from deniable.counts.checks import check_asked
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import indicator, product_weights
 from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.designs.arms_group import ArmsGroup
@@ -80,7 +80,7 @@ class Moments(ABC):
         """The weights of a flag, or of a choice's answer, of a feature that occurs once among the names."""
         name = what if isinstance(what, str) else what[0]
         if names.count(name) > 1:
-            raise EstimateError(f"a regression takes each feature once; found {name!r} again")
+            raise EstimateError(f"a regression takes each feature once; found {abbreviated(name)} again")
         return {name: indicator((self.plan.schema[name],), what)[1]}
 
     def place(self, product: Product) -> int:

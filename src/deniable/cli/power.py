@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import add_command, people_of, share_of
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, abbreviated
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
@@ -122,7 +122,7 @@ def _guess(schema: "Schema", texts: list[str]) -> dict[str, Any]:
     for text in texts:
         name, _, shares = text.rpartition("=")
         if not name:
-            raise DeniableError(f"--guess takes FEATURE=SHARE, such as smoker=20%; found {text!r}")
+            raise DeniableError(f"--guess takes FEATURE=SHARE, such as smoker=20%; found {abbreviated(text)}")
         schema.index(name)
         try:
             found = [share_of(share) for share in shares.split(",")]

@@ -94,7 +94,7 @@ def checked_total(n: Any, asked: int) -> int:
         return asked
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not asked <= n <= MOST:
         raise CountError(
-            f"n must be a whole number of respondents, at least the {asked} that were counted; found {n!r}"
+            f"n must be a whole number of respondents, at least the {asked} that were counted; found {abbreviated(n)}"
         )
     return int(n)
 

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
 from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
-from deniable.errors import CountError, SchemaError
+from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, joined_sources, new_source
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
@@ -73,7 +73,10 @@ class Counts:
     ) -> None:
         for given in (tables, patterns):
             if not isinstance(plan, Plan) or not isinstance(given, Mapping | None):
-                raise CountError(f"counts are made of a Plan and a mapping to arrays; found {plan!r}, {given!r}")
+                raise CountError(
+                    f"counts are made of a Plan and a mapping to arrays; "
+                    f"found {abbreviated(plan)}, {abbreviated(given)}"
+                )
         if plan.has_arms or arms is not None:
             self._set_arms(plan, arms, other=any(one is not None for one in (tables, n, moments, patterns)))
             return
@@ -312,6 +315,8 @@ class Counts:
     @classmethod
     def load(cls, path: str | Path) -> "Counts":
         """Read counts that `save` wrote, and check them."""
+        if not isinstance(path, str | Path):
+            raise CountError(f"counts are loaded from a file, by its path; found {abbreviated(path)}")
         plan, of_arms, sources = read_arrays(path)
         try:
             parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arms, strict=True)]

@@ -180,6 +180,7 @@ def _checked_order(plan: Plan, order: Any) -> int:
     """How many features tables have, checked."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
         raise CountError(
-            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; found {order!r}"
+            f"order must be a whole number from 1 to the number of features, {len(plan.schema)}; "
+            f"found {abbreviated(order)}"
         )
     return int(order)

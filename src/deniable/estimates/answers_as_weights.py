@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated, listed
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
@@ -64,7 +64,7 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     """One vector per feature: that of the answer, or of everybody for a feature that is not asked about."""
     names = names_of(features)
     if unknown := [name for name in answers if name not in names]:
-        raise EstimateError(f"no feature {unknown[0]!r} here; there are {', '.join(map(repr, names))}")
+        raise EstimateError(f"no feature {abbreviated(unknown[0])} here; there are {listed(names)}")
     vectors = {}
     for feature in features:
         if feature.name in answers:
@@ -97,7 +97,7 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
         return options.index(word in YES)
     if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and word in options:
         return options.index(word)
-    raise EstimateError(f"{feature.name!r} has the answers {options}; found {answer!r}")
+    raise EstimateError(f"{feature.name!r} has the answers {options}; found {abbreviated(answer)}")
 
 
 def feature_named(features: Features, name: Any) -> Feature:
@@ -132,7 +132,7 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
     """The weights of two indicators, of different features."""
     one, other = indicator(features, first), indicator(features, second)
     if one[0] == other[0]:
-        raise EstimateError(f"this takes two different features; found {one[0]!r} twice")
+        raise EstimateError(f"this takes two different features; found {abbreviated(one[0])} twice")
     return one, other
 
 
@@ -140,9 +140,9 @@ def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Ar
     """The shares (with both, with the answer) for each of two answers, or groups of answers, to another feature."""
     if not isinstance(between, list | tuple) or len(between) != 3:
         told = 'between is a feature and two of its answers, or lists of them: ("age", "18-29", "65+")'
-        raise EstimateError(f"{told}; found {between!r}")
+        raise EstimateError(f"{told}; found {abbreviated(between)}")
     name, *answers = between
-    told = f"between takes two different answers; found {answers[0]!r} and {answers[1]!r}"
+    told = f"between takes two different answers; found {abbreviated(answers[0])} and {answers[1]!r}"
     if not all(isinstance(answer, str | bool | np.bool_ | list | tuple) for answer in answers):
         raise EstimateError(told)
     pieces, seen = [], []
@@ -158,7 +158,7 @@ def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Ar
 def _named_answer(what: Any) -> tuple[str, Any]:
     """A feature's name and one of its answers, given as a pair."""
     if not isinstance(what, list | tuple) or len(what) != 2 or not isinstance(what[0], str):
-        raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {what!r}")
+        raise EstimateError(f"this takes a flag, or a choice's answer as (name, answer); found {abbreviated(what)}")
     return what[0], what[1]
 
 
@@ -168,7 +168,7 @@ def checked_weights(features: Features, weights: npt.ArrayLike) -> Array:
     try:
         array = np.asarray(weights)
     except ValueError:
-        raise EstimateError(f"weights must have the shape of mean, {shape}; found {weights!r}") from None
+        raise EstimateError(f"weights must have the shape of mean, {shape}; found {abbreviated(weights)}") from None
     if array.shape != shape:
         raise EstimateError(f"weights must have the shape of mean, {shape}; found {array.shape}")
     if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
@@ -213,5 +213,5 @@ def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]
     """The places of different features by their names, or an error that begins with what asks for them."""
     have = names_of(features)
     if not names or not all(isinstance(name, str) and name in have for name in names) or len(set(names)) < len(names):
-        raise EstimateError(f"{asker} {', '.join(map(repr, have))}; found {list(names)}")
+        raise EstimateError(f"{asker} {listed(have)}; found [{listed(names)}]")
     return [have.index(name) for name in names]

@@ -237,7 +237,7 @@ def _checked(reports: Reports, names: str | Sequence[str], start: str) -> list[s
         raise EstimateError(f'maximum likelihood takes a list of features, ["a", "b"]; found {abbreviated(names)}')
     names = [names] if isinstance(names, str) else list(names)
     if start not in ("feasible", "uniform"):
-        raise EstimateError(f'start must be "feasible" or "uniform"; found {start!r}')
+        raise EstimateError(f'start must be "feasible" or "uniform"; found {abbreviated(start)}')
     if not len(reports):
         raise EstimateError("there are no reports to estimate from")
     cells = prod(reports.plan.schema[name].levels for name in names)

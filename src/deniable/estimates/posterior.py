@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers, names_of, of_one_type
 from deniable.estimates.feasible import ProperTable
 from deniable.estimates.interface import AnyEstimate
@@ -168,7 +168,7 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = 
     3
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise EstimateError(f"sample takes how many records to draw, a whole number; found {n!r}")
+        raise EstimateError(f"sample takes how many records to draw, a whole number; found {abbreviated(n)}")
     rng = np.random.default_rng() if rng is None else checked_generator(rng, EstimateError)
     cells = along(est.truth, all_answers(est.features))
     if cells.min() < -SLACK * est.n:
@@ -205,7 +205,7 @@ def truncated_normal(
     Cells that are not `possible` are zero.
     """
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < FEWEST:
-        raise EstimateError(f"draws must be a whole number, at least {FEWEST}; found {draws!r}")
+        raise EstimateError(f"draws must be a whole number, at least {FEWEST}; found {abbreviated(draws)}")
     if len(linear) > MOST_CELLS:
         raise EstimateError(
             f"draws are of tables of up to {MOST_CELLS} cells; this one has {len(linear):,}. Estimate fewer features"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
@@ -72,7 +72,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
     level = checked_level(level)
     others = [given] if isinstance(given, str) else given
     if not isinstance(others, Sequence) or not others:
-        raise EstimateError(f"conditional takes one or more features that are given; found {given!r}")
+        raise EstimateError(f"conditional takes one or more features that are given; found {abbreviated(given)}")
     est, groups = of_features(est, "conditional", *others, what)
     first, *rest = all_answers(est.features)
     step = max(1, MOST_NUMBERS // (est.truth.size * prod(map(len, rest))))

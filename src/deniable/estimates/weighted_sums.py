@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import (
     all_answers,
     cell_weights,
@@ -97,7 +97,9 @@ def cell(est: AnyEstimate, answers: Answers | None = None, /, **more: OneOrMore)
     0.0604 (SE 0.0035; 95% CI 0.0536 to 0.0673; population)
     """
     if answers is not None and (not isinstance(answers, Mapping) or answers.keys() & more.keys()):
-        raise EstimateError(f"cell takes each answer once: cell(smoker=True), or a mapping; found {answers!r}")
+        raise EstimateError(
+            f"cell takes each answer once: cell(smoker=True), or a mapping; found {abbreviated(answers)}"
+        )
     weights = cell_weights(est.features, {**(answers or {}), **more})
     exact = _exact(est, weights)
     return _product_sum(est, weights, float(contract(est.truth, weights)), exact, bounded=est.fitted is not None)

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 
 
 class Subject(StrEnum):
@@ -21,5 +21,5 @@ class Subject(StrEnum):
 def checked_subject(about: object, what: str) -> Subject:
     """The subject that a text names, or an error that says what can be asked about."""
     if about not in tuple(Subject):
-        raise EstimateError(f'{what} is about "respondents" or the "population"; found {about!r}')
+        raise EstimateError(f'{what} is about "respondents" or the "population"; found {abbreviated(about)}')
     return Subject(str(about))

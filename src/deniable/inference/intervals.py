@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array
 
@@ -43,7 +43,7 @@ def checked_level(level: float) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if isinstance(level, str) or not 0 < number < 1 - 1e-12:
-        raise EstimateError(f"a level of confidence is between 0 and 1, such as 0.95; found {level!r}")
+        raise EstimateError(f"a level of confidence is between 0 and 1, such as 0.95; found {abbreviated(level)}")
     return number
 
 

@@ -181,7 +181,9 @@ def _checked_arm(plan: Plan, arm: Any) -> str | None:
             "each record's arm: randomize(..., arm='arm')"
         )
     if arm is not None and not plan.has_arms:
-        raise PlanError(f"this plan has no arms, but a column of their names is given, arm={arm!r}; leave it out")
+        raise PlanError(
+            f"this plan has no arms, but a column of their names is given, arm={abbreviated(arm)}; leave it out"
+        )
     if not isinstance(arm, str | None):
         raise PlanError(f"arm is the name of the column that holds each record's arm; found {abbreviated(arm)}")
     return arm

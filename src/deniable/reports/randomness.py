@@ -9,7 +9,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import DeniableError
+from deniable.errors import DeniableError, abbreviated
 from deniable.kernels.perturb import Draws
 
 SLACK = 15  # Bytes after the last, for which the cipher wants room: a block of 16 less one.
@@ -50,6 +50,7 @@ def checked_generator(rng: object, error: type[DeniableError] = DeniableError) -
         return np.random.default_rng(int(rng))
     if not isinstance(rng, np.random.Generator):
         raise error(
-            f"rng must be a numpy Generator such as np.random.default_rng(1), or a seed such as 1; found {rng!r}"
+            f"rng must be a numpy Generator such as np.random.default_rng(1), or a seed such as 1; "
+            f"found {abbreviated(rng)}"
         )
     return rng

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from deniable.errors import ReportError
+from deniable.errors import ReportError, abbreviated
 from deniable.kernels import tools_for
 from deniable.kernels.bitplanes import new_planes
 from deniable.kernels.perturb import BLOCK
@@ -28,7 +28,7 @@ def raw_of(reports: Iterable[bytes], plan: Plan) -> Raw:
     size = report_bytes(plan)
     for at, report in enumerate(reports):
         if not isinstance(report, bytes | bytearray | memoryview):
-            raise ReportError(f"report {at} (counted from 0) must be bytes; found {report!r}")
+            raise ReportError(f"report {at} (counted from 0) must be bytes; found {abbreviated(report)}")
         if len(report) != size:
             raise ReportError(f"report {at} (counted from 0) has {len(report)} bytes; this plan's have {size}")
     return np.frombuffer(b"".join(reports), np.uint8).reshape(len(reports), size)

@@ -194,7 +194,7 @@ class Reports:
         3
         """
         if not isinstance(plan, Plan):
-            raise ReportError(f"reports need the plan they were made by; found {plan!r}")
+            raise ReportError(f"reports need the plan they were made by; found {abbreviated(plan)}")
         raw, low = raw_of(reports, plan), arm_bits(plan)
         groups = ArmGroups.of(arms_of(raw, plan), len(plan.arms))
         parts = []

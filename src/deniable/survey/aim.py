@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations, product
 from typing import Any
 
-from deniable.errors import PlanError, listed
+from deniable.errors import PlanError, abbreviated, listed
 from deniable.survey.schema import Schema
 
 Names = tuple[str, ...]
@@ -76,9 +76,9 @@ def aim_from_json(document: Mapping[str, Any], schema: Schema) -> Aim | None:
         return None
     want, n = document.get("want"), document.get("n", 1)
     if not isinstance(want, list) or not want or not all(_is_table(names, schema) for names in want):
-        raise PlanError(f"the plan's want must be a list of tables of its features; found {want!r:.200}")
+        raise PlanError(f"the plan's want must be a list of tables of its features; found {abbreviated(want)}")
     if type(n) is not int or n < 1:
-        raise PlanError(f"the plan's n must be a number of respondents, a whole number above 0; found {n!r:.200}")
+        raise PlanError(f"the plan's n must be a number of respondents, a whole number above 0; found {abbreviated(n)}")
     manner = _manner(document["design"], schema) if "design" in document else None
     return Aim(tuple(map(tuple, want)), document.get("n"), manner)
 
@@ -88,7 +88,7 @@ def _manner(found: Any, schema: Schema) -> Manner:
     plain = asdict(Manner())
     given = plain | found if isinstance(found, dict) else {}
     if given.keys() != plain.keys() or not all(_is_option(name, one, schema) for name, one in given.items()):
-        raise PlanError(f"the plan's design must be options of a design of its features; found {found!r:.200}")
+        raise PlanError(f"the plan's design must be options of a design of its features; found {abbreviated(found)}")
     weights = tuple((tuple(table), float(weight)) for table, weight in given["weights"])
     apart, together = (tuple(map(tuple, given[name])) for name in ("apart", "together"))
     return Manner(given["goal"], weights, given["most"], apart, together, float(given["spare"]))
@@ -136,7 +136,7 @@ def wanted_tables(schema: Schema, want: Any, order: int | None = None) -> tuple[
     if order is not None:
         raise PlanError("order wants every table of so many questions; leave it out, or what is wanted by name")
     if isinstance(want, str) or not isinstance(want, Sequence) or not want:
-        raise PlanError(f'want is a list of tables, [("smoker", "age"), "region"]; found {want!r:.200}')
+        raise PlanError(f'want is a list of tables, [("smoker", "age"), "region"]; found {abbreviated(want)}')
     if isinstance(want, tuple) and len(want) > 1 and all(isinstance(name, str) for name in want):
         one, each = f"[({listed(want)})]", f"[{listed(want)}]"
         raise PlanError(f"want is a list of tables: {one} for one table of all these, {each} for each by itself")
@@ -146,7 +146,9 @@ def wanted_tables(schema: Schema, want: Any, order: int | None = None) -> tuple[
 def _tables_of_order(schema: Schema, order: Any) -> tuple[Names, ...]:
     """All tables of so many questions."""
     if isinstance(order, bool) or not isinstance(order, int) or not 1 <= order <= len(schema):
-        raise PlanError(f"order is how many questions each wanted table has, 1 to {len(schema)}; found {order!r}")
+        raise PlanError(
+            f"order is how many questions each wanted table has, 1 to {len(schema)}; found {abbreviated(order)}"
+        )
     return tuple(combinations(schema.names, order))
 
 
@@ -154,9 +156,9 @@ def tables_named(schema: Schema, table: Any) -> list[Names]:
     """One wanted table; or of a multi-select question that is in it by its name, one table with each of its flags."""
     names = (table,) if isinstance(table, str) else table
     if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
-        raise PlanError(f"a wanted table is a name or several; found {table!r:.200}")
+        raise PlanError(f"a wanted table is a name or several; found {abbreviated(table)}")
     found = [[one.name for one in schema.questions.get(name) or (schema[name],)] for name in names]
     every = [name for own in found for name in own]
     if len(set(every)) < len(every):
-        raise PlanError(f"a wanted table has each question once; found {table!r:.200}")
+        raise PlanError(f"a wanted table has each question once; found {abbreviated(table)}")
     return [tuple(sorted(one, key=schema.index)) for one in product(*found)]

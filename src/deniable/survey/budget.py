@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from deniable import client
-from deniable.errors import PlanError, SchemaError
+from deniable.errors import PlanError, SchemaError, abbreviated
 from deniable.survey.blocks import TIMES, Block, Names, check_asked_once, grouped, stand_in
 from deniable.survey.protocols.base import Protocol, bound
 from deniable.survey.protocols.best import best
@@ -21,7 +21,7 @@ def given_protocols(schema: Schema, protocols: Mapping[Any, Any]) -> dict[Names,
     for key, protocol in protocols.items():
         blocks = _blocks_of_key(schema, key)
         if isinstance(protocol, Protocol) and not protocol.protects and len(blocks[0]) > 1:
-            raise PlanError(f"public columns are shown as they are, each by itself; found {key!r} together")
+            raise PlanError(f"public columns are shown as they are, each by itself; found {abbreviated(key)} together")
         for names in blocks:
             if names in given:
                 raise PlanError(f"{TIMES.join(names)!r} is given two protocols, by {by[names]!r} and by {key!r}")

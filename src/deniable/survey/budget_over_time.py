@@ -179,7 +179,9 @@ def budget(of: Any, *, waves: int = 1) -> Budget:
     ...
     """
     if isinstance(waves, bool) or not isinstance(waves, int) or not 1 <= waves <= MOST_WAVES:
-        raise PlanError(f"waves is how many times each survey is answered, 1 to {MOST_WAVES:,}; found {waves!r}")
+        raise PlanError(
+            f"waves is how many times each survey is answered, 1 to {MOST_WAVES:,}; found {abbreviated(waves)}"
+        )
     items = list(of) if isinstance(of, Sequence) and not isinstance(of, str) else [of]
     if not items:
         raise PlanError("a budget is of plans or epsilons, [plan, 0.5]; found none")

@@ -144,7 +144,7 @@ class _Asked:
         if not isinstance(schema, Schema):
             raise PlanError(f"a design is made for a Schema; found {abbreviated(schema)}")
         if goal not in GOALS:
-            raise PlanError(f'goal is "mean" or "worst"; found {goal!r}')
+            raise PlanError(f'goal is "mean" or "worst"; found {abbreviated(goal)}')
         shown = _public(schema, public)
         tables = wanted_tables(schema, want, order)
         names = tuple(name for name in schema.names if name not in shown)
@@ -301,11 +301,11 @@ def _weights(schema: Schema, tables: Sequence[Names], weights: Any) -> dict[Name
     for key, weight in (weights or {}).items():
         named = tables_named(schema, key)
         if any(table not in by_table for table in named):
-            raise PlanError(f"weights are of wanted tables; found {key!r}")
+            raise PlanError(f"weights are of wanted tables; found {abbreviated(key)}")
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < float("inf"):
-            raise PlanError(f"the weight of {key!r} must be a positive number; found {weight!r}")
+            raise PlanError(f"the weight of {key!r} must be a positive number; found {abbreviated(weight)}")
         if not 1 / MOST_WEIGHT <= weight <= MOST_WEIGHT:
-            raise PlanError(f"the weight of {key!r} must be between 1e-6 and 1e6; found {weight!r}")
+            raise PlanError(f"the weight of {key!r} must be between 1e-6 and 1e6; found {abbreviated(weight)}")
         by_table |= dict.fromkeys(named, float(weight))
     return by_table
 
@@ -315,23 +315,23 @@ def _public(schema: Schema, public: Any) -> Names:
     if isinstance(public, str) or not isinstance(public, Sequence):
         raise PlanError(f'public is a list of names, ["region"]; found {abbreviated(public)}')
     if repeated := [name for name in public if list(public).count(name) > 1]:
-        raise PlanError(f"public names each column once; found {repeated[0]!r} twice")
+        raise PlanError(f"public names each column once; found {abbreviated(repeated[0])} twice")
     return grouped(schema, tuple(public)) if public else ()
 
 
 def _checked_people(n: Any) -> int | None:
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-        raise PlanError(f"n is how many respondents are expected, a whole number above 0; found {n!r}")
+        raise PlanError(f"n is how many respondents are expected, a whole number above 0; found {abbreviated(n)}")
     return None if n is None else int(n)
 
 
 def _checked_width(width: Any) -> float | None:
     if width is not None and (isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < 1):
-        raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {width!r}")
+        raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {abbreviated(width)}")
     return None if width is None else float(width)
 
 
 def _checked_spare(spare: Any) -> float:
     if isinstance(spare, bool) or not isinstance(spare, int | float) or not 0 <= spare < 1:
-        raise PlanError(f"spare is a share of the respondents below 1, such as 0.05; found {spare!r}")
+        raise PlanError(f"spare is a share of the respondents below 1, such as 0.05; found {abbreviated(spare)}")
     return float(spare)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable import client
-from deniable.errors import PlanError, SchemaError, listed
+from deniable.errors import PlanError, SchemaError, abbreviated, listed
 from deniable.files import replacing
 from deniable.survey import expectations, plan_json
 from deniable.survey.aim import Aim, aim_from_json
@@ -375,7 +375,7 @@ def _arms(
 def _check_arm(schema: Schema, plan: Plan) -> None:
     """Refuse a plan as an arm unless it has no arms of its own, and asks what the schema has, in its order."""
     if plan.parts:
-        raise PlanError(f"an arm is a plan without arms of its own; found {plan!r}")
+        raise PlanError(f"an arm is a plan without arms of its own; found {abbreviated(plan)}")
     for feature in plan.schema:
         if feature != schema[feature.name]:
             raise PlanError(f"its {feature.name!r} is not that of the schema; make both of the same features")

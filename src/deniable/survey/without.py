@@ -39,7 +39,9 @@ def _designed_again(
     """The design of fewer questions, in the manner in which it was made, but for these options."""
     if unknown := [name for name in options if name not in manner.options]:
         known = ", ".join(manner.options)
-        raise PlanError(f"without takes the names of questions, and {known} of a design; found {unknown[0]!r}")
+        raise PlanError(
+            f"without takes the names of questions, and {known} of a design; found {abbreviated(unknown[0])}"
+        )
     want = want_without(aim.want, gone)
     public = [name for name in plan.public if name not in gone]
     epsilon = plan.epsilon if plan.asked is None else plan.asked

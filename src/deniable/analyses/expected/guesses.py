@@ -35,18 +35,22 @@ def _shares(feature: Feature, given: Any) -> Array:
     if isinstance(given, Mapping):
         if unknown := [answer for answer in given if answer not in feature.answers]:
             known = abbreviated(list(feature.answers))
-            raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {unknown[0]!r}")
+            raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {abbreviated(unknown[0])}")
         found = [given.get(answer, 0.0) for answer in feature.answers]
     elif isinstance(feature, Flag) and isinstance(given, int | float | np.number) and not isinstance(given, bool):
         if not 0 <= given <= 1:
-            raise PlanError(f"the guess of {feature.name!r} is its share of yes, 0 to 1, such as 0.2; found {given!r}")
+            raise PlanError(
+                f"the guess of {feature.name!r} is its share of yes, 0 to 1, such as 0.2; found {abbreviated(given)}"
+            )
         found = [1 - given, given, *[0.0] * (feature.levels - 2)]  # nobody skips it
     try:
         shares = np.asarray(found, np.float64)
     except (TypeError, ValueError):
-        raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {given!r}") from None
+        raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {abbreviated(given)}") from None
     if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise PlanError(f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {given!r}")
+        raise PlanError(
+            f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {abbreviated(given)}"
+        )
     return shares
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, abbreviated
 from deniable.estimates import ratios_of_shares
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.answers_as_weights import feature_named, indicator, names_of
@@ -53,7 +53,7 @@ def conditional(
     if answers is None:
         if not isinstance(what, str):
             told = 'conditional of certain answers is given answers, too: given=("age", ["18-29", "30-44"])'
-            raise EstimateError(f"{told}; found {given!r}")
+            raise EstimateError(f"{told}; found {abbreviated(given)}")
         return ratios_of_shares.conditional(est, what, given=given, level=level)  # type: ignore[arg-type]
     here = Among(est, {}, names_of(est.features))
     for name, own in answers.items():
@@ -63,7 +63,7 @@ def conditional(
         return here.project(what).table(level=level)
     name, vector, _ = indicator(est.features, what)
     if name in answers:
-        raise EstimateError(f"conditional takes different features; found {name!r} twice")
+        raise EstimateError(f"conditional takes different features; found {abbreviated(name)} twice")
     return here.of(CONDITIONAL, [{name: vector}, {}])
 
 

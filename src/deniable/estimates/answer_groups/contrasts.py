@@ -155,7 +155,7 @@ def _contrasts(here: Among, by: Feature, weights: Any) -> dict[str, Array]:
 def _coefficients(contrast: str, by: str, answers: Sequence[Any], own: Mapping[Any, Any]) -> Array:
     """The weights of all answers in one contrast."""
     if unknown := [answer for answer in own if answer not in answers]:
-        raise EstimateError(f"{by!r} has the answers {answers} here; found {unknown[0]!r} in {contrast!r}")
+        raise EstimateError(f"{by!r} has the answers {answers} here; found {abbreviated(unknown[0])} in {contrast!r}")
     line = np.array([float(own.get(answer, 0)) for answer in answers])
     if not np.isfinite(line).all() or abs(line.sum()) > 1e-9 * np.abs(line).sum() or not line.any():
         raise EstimateError(f"the weights of a contrast sum to zero; those of {contrast!r} sum to {line.sum():g}")

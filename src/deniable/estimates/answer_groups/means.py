@@ -114,14 +114,16 @@ def _difference(
 ) -> JointAnswer:
     """The difference of the means of two groups."""
     if not isinstance(between, list | tuple) or len(between) != 3:
-        raise EstimateError(f"between is a feature and two of its answers, or lists of them; found {between!r}")
+        raise EstimateError(
+            f"between is a feature and two of its answers, or lists of them; found {abbreviated(between)}"
+        )
     other, *groups = between
     places_of(here.est.features, [name, other], "mean_of takes different features of this estimate,")
     feature = feature_named(here.est.features, other)
     pieces: list[dict[str, Array]] = []
     places = [answer_places(feature, group) for group in groups]
     if set(places[0]) & set(places[1]):
-        raise EstimateError(f"between takes two different groups; found {groups[0]!r} and {groups[1]!r}")
+        raise EstimateError(f"between takes two different groups; found {abbreviated(groups[0])} and {groups[1]!r}")
     for own in places:
         group = all_answers((feature,))[0][own].sum(axis=0)
         pieces += [{name: vector, other: group}, {other: group}]
@@ -149,7 +151,9 @@ def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tup
     if not isinstance(known, Mapping):
         raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
     if unknown := [answer for answer in known if answer not in feature.answers]:
-        raise EstimateError(f"{feature.name!r} has the answers {list(feature.answers)}; found {unknown[0]!r}")
+        raise EstimateError(
+            f"{feature.name!r} has the answers {list(feature.answers)}; found {abbreviated(unknown[0])}"
+        )
     places = here.answers(feature)
     if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
         rest = [answer for answer in feature.answers if answer in known]
@@ -179,5 +183,5 @@ def _midpoints(feature: Feature) -> dict[str | bool, float]:
 
 def _number(score: Any) -> float:
     if isinstance(score, bool | str) or not np.isscalar(score) or not np.isfinite(float(score)):  # type: ignore[arg-type]
-        raise EstimateError(f"a score is a finite number; found {score!r}")
+        raise EstimateError(f"a score is a finite number; found {abbreviated(score)}")
     return float(score)  # type: ignore[arg-type]

@@ -50,7 +50,8 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
     """What counts, or a list of them, say of the table of these features, by a method."""
     if method not in METHODS:
         raise EstimateError(
-            f"method must be one of {', '.join(METHODS)}; found {method!r}. Maximum likelihood needs the reports: "
+            f"method must be one of {', '.join(METHODS)}; "
+            f"found {abbreviated(method)}. Maximum likelihood needs the reports: "
             "dn.maximum_likelihood(reports, names)"
         )
     if not isinstance(names, str | Sequence):

@@ -61,7 +61,7 @@ def _known_sums(features: Features, known: Sums) -> Iterator[Equality]:
     """The equalities of known weighted sums."""
     for place, (weights, value) in enumerate(known):
         if not _is_number(value):
-            raise EstimateError(f"the value of equality {place} must be a finite number; found {value!r}")
+            raise EstimateError(f"the value of equality {place} must be a finite number; found {abbreviated(value)}")
         yield f"equality {place}", checked_weights(features, weights), float(value)
 
 

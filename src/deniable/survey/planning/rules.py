@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from deniable.errors import PlanError, listed
+from deniable.errors import PlanError, abbreviated, listed
 from deniable.survey.aim import Names
 from deniable.survey.blocks import TIMES, grouped
 from deniable.survey.planning.information import Set
@@ -45,7 +45,7 @@ def rules_for(
 ) -> Rules:
     """The rules that a user gave, checked: each wanted table must be in a block that may be asked."""
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):
-        raise PlanError(f"most is how many questions one person is asked, a whole number; found {most!r}")
+        raise PlanError(f"most is how many questions one person is asked, a whole number; found {abbreviated(most)}")
     joined = _joined(_groups(schema, places, "together", together))
     rules = Rules(most, _groups(schema, places, "apart", apart), joined)
     names = list(places)
@@ -64,7 +64,7 @@ def rules_for(
 def _groups(schema: Schema, places: Mapping[str, int], what: str, given: Any) -> tuple[Group, ...]:
     """Lists of questions as sets of places; public columns, which everybody is asked, do not count."""
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise PlanError(f'{what} is a list of lists of names, [["income", "illness"]]; found {given!r}')
+        raise PlanError(f'{what} is a list of lists of names, [["income", "illness"]]; found {abbreviated(given)}')
     return tuple(frozenset(places[name] for name in grouped(schema, names) if name in places) for names in given)
 
 

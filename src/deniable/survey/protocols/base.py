@@ -41,7 +41,7 @@ class Channel(NamedTuple):
         if isinstance(other, Protocol) and other.name in FLAGS_ONLY:
             other = other.channel
         if not isinstance(other, Channel):
-            raise PlanError(f"only randomized responses compose; found {other!r}")
+            raise PlanError(f"only randomized responses compose; found {abbreviated(other)}")
         spread = other.q - other.p
         return Channel(self.p * spread + other.p, self.q * spread + other.p)
 
@@ -155,7 +155,7 @@ class Protocol(ABC):
         """The covariance N(x) of one report's unbiased estimate, over the evidence columns, if the truth is `code`."""
         self._check_bound()
         if not 0 <= code < max(self.columns, 2):
-            raise PlanError(f"a code here is below {max(self.columns, 2)}; found {code!r}")
+            raise PlanError(f"a code here is below {max(self.columns, 2)}; found {abbreviated(code)}")
         # The dense twin of `inference.one_feature`, which uses the same four numbers: tests hold one against the other.
         c0, c1, alpha, beta = self.dependence.noise
         true = (np.array(self.codes) == code).astype(np.float64)

@@ -12,7 +12,7 @@ from numbers import Integral, Rational, Real
 from typing import Any
 
 from deniable.client import SCALE, log_up
-from deniable.errors import PlanError
+from deniable.errors import PlanError, abbreviated
 
 Epsilon = float | Fraction
 
@@ -41,7 +41,7 @@ def whole_number(number: Any, what: str, least: int, most: int) -> int:
     """Return a whole number between two limits as an int; anything else is refused by name."""
     whole = isinstance(number, Integral) and not isinstance(number, bool)
     if not whole or not least <= number <= most:
-        raise PlanError(f"{what} must be a whole number from {least} to {most}; found {number!r}")
+        raise PlanError(f"{what} must be a whole number from {least} to {most}; found {abbreviated(number)}")
     return int(number)
 
 
@@ -54,7 +54,7 @@ def check_epsilon(epsilon: Any) -> Epsilon:
 def positive(number: Any, what: str = "epsilon") -> Fraction:
     """Return a positive, finite number as an exact fraction; anything else is refused by the name of what it is."""
     if isinstance(number, bool) or not isinstance(number, Real) or not 0 < number < math.inf:  # type: ignore[operator]
-        raise PlanError(f"{what} must be a positive number; found {number!r}")
+        raise PlanError(f"{what} must be a positive number; found {abbreviated(number)}")
     if isinstance(number, Rational):
         return Fraction(int(number.numerator), int(number.denominator))  # numpy's integers would wrap around
     return Fraction(float(number))
@@ -72,11 +72,12 @@ def inside(p: Epsilon, q: Epsilon) -> dict[str, int]:
     for name, value in (("p", p), ("q", q)):
         if not isinstance(value, Real) or not 0 < value < 1:
             raise PlanError(
-                f"{name} must be a number above 0 and below 1; found {value!r}. To show a column as it is, use Public()"
+                f"{name} must be a number above 0 and below 1; "
+                f"found {abbreviated(value)}. To show a column as it is, use Public()"
             )
     low, high = math.ceil(_exact(p) * SCALE), math.floor(_exact(q) * SCALE)
     if not 0 < low < high < SCALE:
-        raise PlanError(f"p must be below q by at least 1/{SCALE}; found p = {p!r}, q = {q!r}")
+        raise PlanError(f"p must be below q by at least 1/{SCALE}; found p = {abbreviated(p)}, q = {q!r}")
     return {"p_numerator": low, "q_numerator": high}
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.client import number_text
-from deniable.errors import SchemaError
+from deniable.errors import SchemaError, abbreviated
 from deniable.files import replacing
 from deniable.survey.questions.features import SEPARATOR, Choice, Feature, Flag, Flags
 
@@ -72,7 +72,7 @@ def document(path: str | Path) -> Mapping[str, Any]:
 def feature_from_json(table: Any) -> Flag | Choice | Flags:
     """Make a feature from its JSON form, or from one table of a survey file."""
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise SchemaError(f"a feature is a table with a name; found {table!r}")
+        raise SchemaError(f"a feature is a table with a name; found {abbreviated(table)}")
     kinds = tuple(key for key in KINDS if key in table)
     _check_table(table["name"], table, kinds)
     given = dict(table)
@@ -98,7 +98,7 @@ def _check_table(name: str, table: Mapping[str, Any], kinds: tuple[str, ...]) ->
     for key in (*kinds, *({"labels"} & {*table})):
         kind, what = (Mapping, "a table of texts") if key == "labels" else (list, "a list")
         if not isinstance(table[key], kind):
-            raise SchemaError(f"feature {name!r}: {key} must be {what}; found {table[key]!r}")
+            raise SchemaError(f"feature {name!r}: {key} must be {what}; found {abbreviated(table[key])}")
     if "flags" in kinds and len(kinds) > 1:
         raise SchemaError(f"feature {name!r} has flags beside values or edges; a question is one or the other")
     if wrong := [key for key in (OF_FLAGS if kinds else ("labels",)) if key in table]:
