@@ -4,6 +4,7 @@ import argparse
 
 from deniable import __version__
 from deniable.cli.demo import add_demo
+from deniable.cli.looking.show import add_show
 from deniable.cli.page import add_page
 from deniable.cli.plan import add_plan
 from deniable.cli.power import add_power
@@ -43,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
-        add_schema, add_plan, add_power, add_randomize, add_count, add_table, add_conditional, add_associations,
+        add_schema, add_plan, add_show, add_power, add_randomize, add_count, add_table, add_conditional, add_associations,
         add_page, add_demo, add_validate,
     ):  # fmt: skip
         add(commands)
