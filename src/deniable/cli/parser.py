@@ -44,8 +44,8 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
-        add_schema, add_plan, add_show, add_power, add_randomize, add_count, add_table, add_conditional, add_associations,
-        add_page, add_demo, add_validate,
+        add_schema, add_plan, add_show, add_power, add_randomize, add_count, add_table, add_conditional,
+        add_associations, add_page, add_demo, add_validate,
     ):  # fmt: skip
         add(commands)
     return program

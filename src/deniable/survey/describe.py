@@ -285,8 +285,8 @@ def _promises(plan: Plan) -> list[str]:
     beyond = ", beyond what the columns tell that are not protected" if plan.public else ""
     said = _filled(
         f"Total epsilon {epsilon_in_words(plan.epsilon)}: one whole report changes nobody's odds of having given any "
-        f"protected answers by more than {odds_in_words(whole)} times{most}, whatever else is known{beyond}; a belief of 1 in "
-        f"10 becomes at most {whole.at_most(BELIEF)}."
+        f"protected answers by more than {odds_in_words(whole)} times{most}, whatever else is known{beyond}; a belief "
+        f"of 1 in 10 becomes at most {whole.at_most(BELIEF)}."
     )
     together = any(len(block.features) > 1 for block in plan.blocks)
     protected = [name for name, own in plan.schema.questions.items() if {f.name for f in own}.difference(plan.public)]

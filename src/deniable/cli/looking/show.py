@@ -49,9 +49,8 @@ def _as_text(first: "Opened", second: "Opened | None" = None) -> str:
 
     colour = coloured(sys.stdout)
     if second is not None:
-        prints = [
-            f"{name}: {one.in_one_line}, fingerprint {one.plan.fingerprint}" for name, one in _both(first, second)
-        ]
+        both = (("First", first), ("Second", second))
+        prints = [f"{name}: {one.in_one_line}, fingerprint {one.plan.fingerprint}" for name, one in both]
         return "\n".join([*prints, "", *comparison_lines(first.plan, second.plan, colour=colour)])
     plan = first.plan
     lines = [first.in_one_line, *_counted(first.counts if first.kind == "counts" else None), "",
@@ -60,10 +59,6 @@ def _as_text(first: "Opened", second: "Opened | None" = None) -> str:
         lines += ["How answers are randomized:", *probability_lines(plan, colour=colour), ""]
     lines += ["Belief in an answer before the report, and at most after it:", *promise_lines(plan, colour=colour), ""]
     return "\n".join([*lines, "Checked:", *(f"- {check}" for check in first.checks)])
-
-
-def _both(first: "Opened", second: "Opened") -> tuple[tuple[str, "Opened"], ...]:
-    return ("First", first), ("Second", second)
 
 
 def _counted(counts: "Counts | None") -> list[str]:
