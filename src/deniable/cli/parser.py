@@ -3,6 +3,8 @@
 import argparse
 
 from deniable import __version__
+from deniable.cli.asking.differences import add_compare, add_difference, add_mean
+from deniable.cli.asking.regress import add_regress
 from deniable.cli.demo import add_demo
 from deniable.cli.looking.show import add_show
 from deniable.cli.page import add_page
@@ -45,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
         add_schema, add_plan, add_show, add_power, add_randomize, add_count, add_table, add_conditional,
-        add_associations, add_page, add_demo, add_validate,
+        add_difference, add_mean, add_compare, add_regress, add_associations, add_page, add_demo, add_validate,
     ):  # fmt: skip
         add(commands)
     return program

@@ -70,7 +70,7 @@ def written(counts: Any, path: str | Path, *, show: Sequence[Any], level: float,
     text = page(found, show=show, more=more, facts=facts, level=level)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    return found.n
+    return int(found.n)
 
 
 def page(counts: Counts, *, title: str | None = None, facts: Mapping[str, str | None] | None = None, **of: Any) -> str:

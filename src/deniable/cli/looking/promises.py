@@ -56,7 +56,7 @@ class Promised:
 
 def _up(number: Fraction) -> float:
     """A number rounded up to some digits."""
-    return ceil(number * 10**DIGITS) / 10**DIGITS
+    return float(Fraction(ceil(number * 10**DIGITS), 10**DIGITS))
 
 
 def of_questions(plan: Plan) -> dict[str, Promised]:
