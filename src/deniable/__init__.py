@@ -31,6 +31,7 @@ _HOMES = {  # of each promised name
     "analyses.comparison": ("compare",),
     "analyses.regression": ("regress",),
     "analyses.models.trend": ("trend",),
+    "page.page": ("write_page",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
         "CollectError", "ArmSizeWarning", "FitWarning", "HomogeneityWarning", "LeftOutWarning",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from deniable.estimates.estimate import Estimate as Estimate
     from deniable.estimates.estimate import estimate as estimate
     from deniable.estimates.likelihood import maximum_likelihood as maximum_likelihood
+    from deniable.page.page import write_page as write_page
     from deniable.reports.randomize import randomize as randomize
     from deniable.reports.reports import Reports as Reports
     from deniable.survey.budget_over_time import budget as budget

@@ -236,6 +236,8 @@ def _document(path: str) -> Mapping[str, Any]:
 
 def _check_keys(document: Mapping[str, Any]) -> None:
     """Refuse an unknown key, and one that TOML has put into the table above it."""
+    if {"version", "fingerprint"} <= document.keys():
+        raise PlanError("this is a plan already, not a survey; `deniable show` shows what it promises")
     for key in document:
         if key not in ("features", *KEYS, *NOTES):
             instead = meant(key, KEYS) or f"; a survey file has features, {', '.join(KEYS)}"

@@ -76,12 +76,13 @@ def add_respondents(command: argparse.ArgumentParser) -> None:
     command.set_defaults(about="population")
 
 
-def add_form(command: argparse.ArgumentParser) -> None:
-    """The options for `printing.show`, text unless one of them is given, and for `printing.draw`."""
+def add_form(command: argparse.ArgumentParser, *, picture: bool = True) -> None:
+    """The options for `printing.show`, text unless one is given, and for `printing.draw`, if there is a picture."""
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")
-    command.add_argument("--plot", metavar="PICTURE", help="draw it, too: a file that ends in .svg, .png or .pdf")
+    if picture:
+        command.add_argument("--plot", metavar="PICTURE", help="draw it, too: a file that ends in .svg, .png or .pdf")
 
 
 def names_of(text: str, option: str) -> list[str]:

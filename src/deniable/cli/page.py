@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import REPORTS, add_command, add_level
@@ -22,36 +23,44 @@ def add_page(commands: "Commands") -> None:
         "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count` writes them"
     )
     command.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="where to write the page")
+    command.add_argument(
+        "--show",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help='what comes first, whatever came out: a table "A,B", or shares within groups "A | B"; once for each',
+    )
     command.add_argument("--title", help="title of the page (default: Survey results)")
+    command.add_argument("--organisation", metavar="NAME", help="who made the survey")
+    command.add_argument("--dates", metavar="WORDS", help="when people were asked: 'May 2026'")
+    command.add_argument("--contact", metavar="ADDRESS", help="whom to ask about it: words, a mail or web address")
     add_level(command)
     command.set_defaults(run=_page)
 
 
 def _page(arguments: argparse.Namespace) -> None:
-    from deniable.counts.counts import Counts
     from deniable.inference.intervals import checked_level
-    from deniable.page.page import check_extra, write_page
+    from deniable.page.page import check_extra, written
 
     check_extra()
     checked_level(arguments.level)
-    if arguments.counts is not None:
-        check_target(arguments.output, arguments.counts)
-        counts = Counts.load(arguments.counts)
-    else:
-        counts = _counted_pairs(arguments.reports, arguments.output)
-    write_page(counts, arguments.output, title=arguments.title, level=arguments.level)
-    say_wrote(arguments.output, counts.n)
+    source = _source(arguments.reports, arguments.output, arguments.counts)
+    said = {name: getattr(arguments, name) for name in ("show", "title", "organisation", "dates", "contact", "level")}
+    say_wrote(arguments.output, written(source, arguments.output, **said))
 
 
-def _counted_pairs(reports: Sequence[str], output: str) -> "Counts":
-    """The counts of every pair of features that somebody was asked, or of the only feature, from files of reports."""
+def _source(files: Sequence[str], output: str, counts: str | None) -> "Counts | list[Path]":
+    """What the page is made of: the sum of files of counts, or files of reports."""
     from deniable.counts.as_counts import as_counts, sum_of
-    from deniable.counts.count import count
+    from deniable.counts.counts import Counts
     from deniable.counts.sources import find_files
 
-    if all(name.lower().endswith(".npz") for name in reports):
-        check_target(output, *reports)
-        return sum_of([as_counts(name) for name in reports])
-    files = find_files(reports)
-    check_target(output, *files)
-    return count(files)
+    if counts is not None:
+        check_target(output, counts)
+        return Counts.load(counts)
+    if all(name.lower().endswith(".npz") for name in files):
+        check_target(output, *files)
+        return sum_of([as_counts(name) for name in files])
+    found = find_files(files)
+    check_target(output, *found)
+    return found

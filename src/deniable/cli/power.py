@@ -48,7 +48,7 @@ def _power(arguments: argparse.Namespace) -> None:
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    first, second = (_indicator(plan.schema, text) for text in (arguments.first, arguments.second))
+    first, second = (indicator_of(plan.schema, text) for text in (arguments.first, arguments.second))
     kind = "correlation" if arguments.difference is None else "difference"
     effect = arguments.correlation if arguments.difference is None else arguments.difference
     n = plan.n if arguments.people is None else arguments.people
@@ -101,7 +101,7 @@ def _in_words(kind: str, effect: float) -> str:
     return f"{effect:g}" if kind == "correlation" else f"{100 * effect:g} points"
 
 
-def _indicator(schema: "Schema", text: str) -> Any:
+def indicator_of(schema: "Schema", text: str) -> Any:
     """A flag by its name, or an answer to a choice: the name, "=", and the answer."""
     from deniable.survey.schema import Flag
 

@@ -42,11 +42,11 @@ def add_table(commands: "Commands") -> None:
 def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
-    est = _estimate(files, names, about=arguments.about, method=arguments.method)
+    est = estimate_of(files, names, about=arguments.about, method=arguments.method)
     table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
     show(table, arguments, est.features)
     draw(table, arguments)
-    _say_of_whom(est, len(files))
+    say_of_whom(est, len(files))
 
 
 def _is_counts(name: str) -> bool:
@@ -73,26 +73,31 @@ def add_conditional(commands: "Commands") -> None:
 
 def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
-    est = _estimate(arguments.counts, names, about=arguments.about)
+    est = estimate_of(arguments.counts, names, about=arguments.about)
     table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
     show(table, arguments, est.features)
     draw(table, arguments)
-    _say_of_whom(est, len(arguments.counts))
+    say_of_whom(est, len(arguments.counts))
 
 
-def _estimate(files: Sequence[str], names: Sequence[str], *, about: str, method: str = "consistent") -> "Estimate":
+def estimate_of(files: Sequence[str], names: Sequence[str], *, about: str, method: str = "consistent") -> "Estimate":
     """The estimate of some features from a file of counts; several files are waves of other people, in one estimate."""
     from deniable.counts.as_counts import as_counts
     from deniable.estimates.estimate import estimate
 
-    for first, second in combinations(files, 2):
-        if Path(first).exists() and Path(second).exists() and Path(first).samefile(second):
-            raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
+    check_different_files(files)
     counts = [as_counts(file, names) for file in files]
     return estimate(counts if len(counts) > 1 else counts[0], names, method=method, about=about)
 
 
-def _say_of_whom(est: "Estimate", waves: int) -> None:
+def check_different_files(files: Sequence[str]) -> None:
+    """Refuse the same file twice: its respondents would be taken for others."""
+    for first, second in combinations(files, 2):
+        if Path(first).exists() and Path(second).exists() and Path(first).samefile(second):
+            raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
+
+
+def say_of_whom(est: "Estimate", waves: int) -> None:
     """Tell on stderr of how many respondents, where not all were asked or there are several waves, and about whom."""
     if waves == 1 and est.asked == est.n:
         return

@@ -1,11 +1,13 @@
 """What the page says of a survey: its questions, the privacy promise, and what the reports tell and do not tell."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from itertools import combinations
+from typing import Any
 
 import deniable
 from deniable.analyses.findings import Findings, survey_findings
@@ -15,8 +17,10 @@ from deniable.client import log_up
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.page.blocks import Chart, Table, percent
+from deniable.page.chosen import Chosen, choices, chosen
 from deniable.page.design import Design, asks_together, design, protocol_table
 from deniable.page.expected import Expected, expected
+from deniable.page.numbers import document, named
 from deniable.page.pairs import (
     conditional_chart,
     conditional_heading,
@@ -52,6 +56,8 @@ ANSWERS = 12
 LISTED = 15
 # NAMED is how many of the surest pairs stand at the top of the page.
 NAMED = 3
+# MAIL is what an address of mail looks like.
+MAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 # MADE_WITH are the packages whose versions the page names.
 MADE_WITH = ("numpy", "scipy", "pyarrow", "matplotlib", "jinja2")
 
@@ -99,11 +105,14 @@ class Content:
     """All that the template sets in words."""
 
     title: str
+    facts: dict[str, str]  # who made the survey, when, and whom to ask, where that is said
+    link: str  # to whom to ask, if that is an address
     n: int
     level: str
     besides: str  # what the confidence level leaves to 100
     plan: Plan
     epsilon: str
+    chosen: tuple[Chosen, ...]
     asked: Table
     all_asked: Table | None
     design: Design | None
@@ -115,35 +124,70 @@ class Content:
     missing: Missing
     protocols: Table
     versions: str
+    numbers: str  # all numbers as JSON, for programs
 
 
-def content(counts: Counts, *, title: str | None = None, level: float = 0.95) -> Content:
-    """The content of the page about counts of every pair of features that some arm asks."""
+def content(
+    counts: Counts,
+    *,
+    level: float = 0.95,
+    show: Sequence[Any] = (),
+    more: Counts | None = None,
+    facts: Mapping[str, str | None] | None = None,
+) -> Content:
+    """The content of the page about counts of every pair of features that some arm asks.
+
+    `show` is what was chosen to come first, `more` are counts of chosen tables that the first ones do not hold, and
+    `facts` are words about the survey: title, organisation, dates and contact.
+    """
     _check_pairs(counts)
     plan = counts.plan
+    said = {name: fact.encode("utf-8", "replace").decode() for name, fact in (facts or {}).items() if fact}
+    # a shell may hand over broken letters
+    first = chosen([counts, *([] if more is None else [more])], choices(plan.schema, show), level)
     found = survey_findings(counts, level=level)
     asked = _asked(plan)
     privacy = _privacy(plan)
     protected = len(privacy.public) < len(plan.schema)
+    singles, together = _singles(found), _together(plan, found)
+    tables = dict(named([*singles, together.ranked, together.square, *together.conditionals]))
+    came, missing = expected(counts, level=level), _missing(found, distinct_titles(counts.plan.schema))
+    whole = {
+        "questions": asked,
+        "promise": privacy.table,
+        **({"expected": came.whole or came.table} if came else {}),
+        **({"unanswered": missing.table} if missing.table else {}),
+    }
     return Content(
-        title=(title or TITLE).encode("utf-8", "replace").decode(),  # a shell may hand over broken letters
+        title=said.get("title", TITLE),
+        facts={name: fact for name, fact in said.items() if name != "title"},
+        link=_link(said.get("contact", "")),
         n=counts.n,
         level=percent(found.level),
         besides=f"{100 * (1 - found.level):.3g}",
         plan=plan,
         epsilon=_epsilon(plan) if protected else "none: nothing is protected",
+        chosen=first,
         asked=replace(asked, rows=asked.rows[:ASKED]),
         all_asked=asked if len(asked.rows) > ASKED else None,
         design=design(plan, found.arms),
         privacy=privacy,
-        singles=_singles(found),
+        singles=singles,
         left_out=found.left_out,
-        together=_together(plan, found),
-        expected=expected(counts, level=level),
-        missing=_missing(found, distinct_titles(counts.plan.schema)),
+        together=together,
+        expected=came,
+        missing=missing,
         protocols=protocol_table(plan),
         versions=_versions(),
+        numbers=document({"title": TITLE} | said, plan, counts.n, found.level, first, tables | whole),
     )
+
+
+def _link(contact: str) -> str:
+    """The address behind a contact, if it is one of mail or of the web; else nothing."""
+    if contact.startswith(("https://", "http://")):
+        return contact
+    return f"mailto:{contact}" if MAIL.fullmatch(contact) else ""
 
 
 def _check_pairs(counts: Counts) -> None:

@@ -284,8 +284,8 @@ def _promises(plan: Plan) -> list[str]:
     beyond = ", beyond what the columns tell that are not protected" if plan.public else ""
     said = _filled(
         f"Total epsilon {epsilon_in_words(plan.epsilon)}: one whole report changes nobody's odds of having given any "
-        f"protected answers by more than {_odds(whole)} times{most}, whatever else is known{beyond}; a belief of 1 in "
-        f"10 becomes at most {whole.at_most(BELIEF)}."
+        f"protected answers by more than {odds_in_words(whole)} times{most}, whatever else is known{beyond}; a belief "
+        f"of 1 in 10 becomes at most {whole.at_most(BELIEF)}."
     )
     together = any(len(block.features) > 1 for block in plan.blocks)
     protected = [name for name, own in plan.schema.questions.items() if {f.name for f in own}.difference(plan.public)]
@@ -319,7 +319,7 @@ def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:
         return f"The same holds for one answer alone, if all others are known.{block}"
     return (
         "One answer alone, if all others are known: the odds of the least protected one change by at most "
-        f"{_odds(one)} times, and a belief of 1 in 10 becomes at most {one.at_most(BELIEF)}.{block}"
+        f"{odds_in_words(one)} times, and a belief of 1 in 10 becomes at most {one.at_most(BELIEF)}.{block}"
     )
 
 
@@ -363,7 +363,7 @@ def epsilon_in_words(epsilon: float) -> str:
     return f"{math.ceil(Fraction(epsilon) * 10_000) / 10_000:.4f}"
 
 
-def _odds(promise: Promise) -> str:
+def odds_in_words(promise: Promise) -> str:
     """How many times odds can change, rounded up."""
     if promise.ratio < 10**9:
         return f"{math.ceil(promise.ratio * 10) / 10:,.1f}"

@@ -1,0 +1,129 @@
+"""The commands `deniable difference`, `compare` and `mean`: two groups, two surveys, and means of scores."""
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from deniable.cli.asking.named import groups_of, schema_of, scores_of
+from deniable.cli.options import COUNTS, add_command, add_form, add_level, add_respondents
+from deniable.cli.power import indicator_of
+from deniable.cli.printing import draw, show
+from deniable.cli.results import estimate_of, say_of_whom
+
+if TYPE_CHECKING:
+    from deniable.cli.options import Commands
+    from deniable.estimates.estimate import Estimate
+    from deniable.inference.results import JointAnswer
+    from deniable.tables.table import Kind, Table
+
+FILES = f"{COUNTS}; several are of waves of other people"
+BETWEEN = "another feature and two of its answers; several answers in one group have commas between them"
+
+
+def add_difference(commands: "Commands") -> None:
+    """Add `deniable difference`."""
+    command = add_command(commands, "difference", "estimate how a share differs between two groups")
+    command.add_argument("counts", nargs="+", metavar="COUNTS", help=FILES)
+    command.add_argument("what", metavar="FEATURE", help="a flag, or an answer to a choice: age=65+")
+    command.add_argument("--between", nargs=3, required=True, metavar=("FEATURE", "ANSWER", "ANSWER"), help=BETWEEN)
+    _add_options(command)
+    command.set_defaults(run=_difference)
+
+
+def _difference(arguments: argparse.Namespace) -> None:
+    from deniable.tables.table import Kind
+
+    schema, (name, *answers) = schema_of(arguments.counts[0]), arguments.between
+    what = indicator_of(schema, arguments.what)
+    est = estimate_of(arguments.counts, [what if isinstance(what, str) else what[0], name], about=arguments.about)
+    found = est.difference(what, between=(name, *groups_of(schema, name, answers)))
+    words = {"share of": arguments.what, "among": f"{name}: {answers[0]}", "less among": f"{name}: {answers[1]}"}
+    show(_one_row(found, words, Kind("difference"), est, arguments.level), arguments)
+    say_of_whom(est, len(arguments.counts))
+
+
+def add_mean(commands: "Commands") -> None:
+    """Add `deniable mean`."""
+    command = add_command(commands, "mean", "estimate the mean of ranges or scores, also by group")
+    command.add_argument("counts", nargs="+", metavar="COUNTS", help=FILES)
+    command.add_argument("what", metavar="FEATURE", help="the feature whose answers have scores")
+    command.add_argument(
+        "--score",
+        action="append",
+        default=[],
+        metavar="ANSWER=NUMBER",
+        help="the score of an answer; once for each (default: the middle of each range)",
+    )
+    group = command.add_mutually_exclusive_group()
+    group.add_argument("--by", action="append", metavar="FEATURE", help="a mean for each answer to this feature")
+    group.add_argument("--between", nargs=3, metavar=("FEATURE", "ANSWER", "ANSWER"), help=f"a difference: {BETWEEN}")
+    _add_options(command)
+    command.set_defaults(run=_mean)
+
+
+def _mean(arguments: argparse.Namespace) -> None:
+    from deniable.tables.table import MEANS, Kind
+
+    schema, what, level = schema_of(arguments.counts[0]), arguments.what, arguments.level
+    others = arguments.by or (arguments.between or [])[:1]
+    scores = scores_of(schema, what, arguments.score)
+    est = estimate_of(arguments.counts, [what, *others], about=arguments.about)
+    if arguments.by:
+        show(est.mean_of(what, scores, by=others, level=level), arguments, est.features)
+    elif arguments.between:
+        name, *answers = arguments.between
+        found = est.mean_of(what, scores, between=(name, *groups_of(schema, name, answers)))
+        words = {"mean of": what, "among": f"{name}: {answers[0]}", "less among": f"{name}: {answers[1]}"}
+        show(_one_row(found, words, Kind("difference"), est, level), arguments)
+    else:
+        show(_one_row(est.mean_of(what, scores), {"mean of": what}, MEANS, est, level), arguments)
+    say_of_whom(est, len(arguments.counts))
+
+
+def add_compare(commands: "Commands") -> None:
+    """Add `deniable compare`."""
+    command = add_command(commands, "compare", "compare two surveys of different people, answer by answer")
+    command.add_argument("before", metavar="BEFORE", help=COUNTS)
+    command.add_argument("after", metavar="AFTER", help="the same of the other survey")
+    command.add_argument("names", nargs="+", metavar="FEATURE", help="the features of the table")
+    add_respondents(command)
+    add_level(command)
+    add_form(command)
+    command.set_defaults(run=_compare)
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from deniable.analyses.comparison import compare
+    from deniable.cli.results import check_different_files
+
+    check_different_files([arguments.before, arguments.after])
+    before, after = (
+        estimate_of([file], arguments.names, about=arguments.about) for file in (arguments.before, arguments.after)
+    )
+    table = compare(before, after, level=arguments.level)
+    show(table, arguments, before.features)
+    draw(table, arguments)
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of commands whose results have no picture."""
+    add_respondents(command)
+    add_level(command)
+    add_form(command, picture=False)
+
+
+def _one_row(found: "JointAnswer", words: dict[str, str], kind: "Kind", est: "Estimate", level: float) -> "Table":
+    """A single result as a table of one row; a mean has no p-value, as there is nothing to test it against."""
+    from deniable.tables.table import About, Column, Table
+
+    low, high = found.confidence_interval(level)
+    numbers: dict[str, float] = {kind.value: found.value, "stderr": found.stderr, "low": low, "high": high}
+    if kind.value == "difference":
+        numbers["p_value"] = found.pvalue
+    columns: dict[str, Column] = {name: [cell] for name, cell in _cells(words, numbers)}
+    title = " ".join(f"{name} {word}" for name, word in words.items())
+    return Table(columns, tuple(words), About(title, kind, est.subject, level, est.asked))
+
+
+def _cells(*parts: dict[str, Any]) -> Sequence[tuple[str, Any]]:
+    return [cell for part in parts for cell in part.items()]

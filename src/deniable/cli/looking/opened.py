@@ -1,0 +1,97 @@
+"""A file of a plan, of reports or of counts, opened: the plan in it, how large it is, and what was checked.
+
+What a file is, its first bytes say, not its name. All of it is read: a file that was changed, that is damaged, or whose
+reports do not fit their plan is refused with the reason.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from deniable.counts.count import count
+from deniable.counts.counts import Counts
+from deniable.counts.sources import find_files, plan_and_total
+from deniable.errors import DeniableError
+from deniable.estimates.designs.groups import arm_sizes
+from deniable.survey.plan import Plan
+
+# PARQUET and ZIP are the first bytes of files of reports and of counts.
+PARQUET, ZIP = b"PAR1", b"PK"
+# OTHERS says of files that hold no plan what to do with them, by their endings.
+OTHERS = {
+    ".toml": "a survey file promises nothing yet: `deniable plan` makes a plan of it",
+    ".csv": "these are answers, or results: show takes a plan, reports or counts",
+    ".html": "open a page in a browser: show takes a plan, reports or counts",
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a file, or several files of reports, hold: "plan", "reports" or "counts", and what was checked."""
+
+    path: str
+    kind: str
+    files: int
+    size: int  # in bytes
+    plan: Plan
+    counts: Counts | None  # what was counted: of reports, each question by itself
+    checks: tuple[str, ...]
+
+    @property
+    def in_one_line(self) -> str:
+        """The name of the file, what it is, and its size."""
+        of = "" if self.counts is None else f" of {self.counts.n:,} report{'s' * (self.counts.n != 1)}"
+        what = {"plan": "a plan", "reports": "reports", "counts": "counts"}[self.kind]
+        if self.kind == "reports" and self.counts is not None:
+            what, of = f"{self.counts.n:,} report{'s' * (self.counts.n != 1)}", ""
+        files = f" in {self.files:,} files" if self.files > 1 else ""
+        return f"{self.path}: {what}{of}{files}, {self.size:,} bytes"
+
+
+def opened(path: str) -> Opened:
+    """Open and check a file of a plan, reports or counts, or a folder or glob of files of reports."""
+    there = Path(path)
+    if not there.is_file():
+        return _reports(path)
+    try:
+        with there.open("rb") as file:
+            first = file.read(4)
+    except OSError as error:
+        raise DeniableError(f"{path}: cannot be read: {error.strerror}") from None
+    if first == PARQUET:
+        return _reports(path)
+    if first.startswith(ZIP):
+        return _counts(path)
+    if instead := OTHERS.get(there.suffix.lower()):
+        raise DeniableError(f"{path}: {instead}")
+    plan = Plan.load(path)
+    return Opened(path, "plan", 1, there.stat().st_size, plan, None, _of_plan())
+
+
+def _of_plan() -> tuple[str, ...]:
+    """What reading a plan has checked."""
+    return (
+        "The fingerprint is that of the plan's content: nobody changed one without the other.",
+        "Epsilon follows from the probabilities, worked out again in exact fractions.",
+    )
+
+
+def _reports(path: str) -> Opened:
+    files = find_files(path)
+    plan, total = plan_and_total(files)
+    counts = count(files, order=1)
+    assert counts.n == total  # every report was read
+    checks = (*_of_plan(), f"Each of the {total:,} reports was read, and is one that the plan can give.")
+    return Opened(
+        path, "reports", len(files), sum(file.stat().st_size for file in files), plan, counts, checks + _sizes(counts)
+    )
+
+
+def _counts(path: str) -> Opened:
+    counts = Counts.load(path)
+    checks = (*_of_plan(), "All tables agree with each other on how many reports there are and what they show.")
+    return Opened(path, "counts", 1, Path(path).stat().st_size, counts.plan, counts, checks + _sizes(counts))
+
+
+def _sizes(counts: Counts) -> tuple[str, ...]:
+    """Whether the sizes of arms fit their shares, where there are arms."""
+    return (f"Sizes of arms against their shares: {arm_sizes(counts)}.",) if counts.plan.has_arms and counts.n else ()

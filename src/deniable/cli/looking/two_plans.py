@@ -1,0 +1,105 @@
+"""Two plans side by side: which of them protects each question better, and what only one of them asks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from deniable.cli.looking.promises import Promised, of_questions, of_whole
+from deniable.survey.blocks import Block
+from deniable.survey.describe import epsilon_in_words
+from deniable.survey.plan import Plan
+from deniable.survey.privacy import BELIEF
+from deniable.text.tables import aligned
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the first and the second plan promise about a question, None where a plan does not ask it, and a remark."""
+
+    what: str
+    first: Promised | None
+    second: Promised | None
+    remark: str
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The epsilons, the beliefs that 1 in 10 becomes at most, and the remark."""
+        both = (self.first, self.second)
+        return (self.what, *map(_epsilon, both), *map(_belief, both), self.remark)
+
+    def to_json(self) -> dict[str, Any]:
+        """The two promises, and the remark."""
+        first, second = (None if one is None else one.to_json() for one in (self.first, self.second))
+        return {"question": self.what, "first": first, "second": second, "remark": self.remark}
+
+
+def compared(first: Plan, second: Plan) -> list[Compared]:
+    """Each question of one plan or both, in order, and the whole report last."""
+    one, other = of_questions(first), of_questions(second)
+    names = dict.fromkeys([*one, *other])
+    rows = [Compared(name, one.get(name), other.get(name), _remark(name, first, second)) for name in names]
+    whole = of_whole(first), of_whole(second)
+    return [*rows, Compared("the whole report", *whole, _which(*whole))]
+
+
+def comparison_lines(first: Plan, second: Plan, *, colour: bool) -> list[str]:
+    """The comparison as lines of text, with a verdict on top."""
+    head = ("question", "epsilon, first", "second", "1 in 10 becomes, first", "second", "")
+    rows = compared(first, second)
+    return [
+        verdict(first, second),
+        "",
+        *aligned(head, [row.row for row in rows], numbers=range(1, 5), rule=True, colour=colour),
+    ]
+
+
+def verdict(first: Plan, second: Plan) -> str:
+    """How two plans differ, in a sentence."""
+    if first == second:
+        return "They are the same plan: the fingerprints are equal."
+    asked = first.schema.questions.keys() ^ second.schema.questions.keys()
+    more = (
+        f" {len(asked):,} question{'s are' if len(asked) > 1 else ' is'} asked by one of them alone." if asked else ""
+    )
+    one, other = of_whole(first), of_whole(second)
+    if one.epsilon == other.epsilon:
+        return f"They are different plans, with the same promise about the whole report.{more}"
+    better = "first" if one.epsilon < other.epsilon else "second"
+    return f"They are different plans. The {better} one protects the whole report better.{more}"
+
+
+def _remark(name: str, first: Plan, second: Plan) -> str:
+    """How two plans differ in one question."""
+    if name not in second.schema.questions:
+        return "only the first asks it"
+    if name not in first.schema.questions:
+        return "only the second asks it"
+    one, other = of_questions(first)[name], of_questions(second)[name]
+    said = _which(one, other)
+    if first.schema.questions[name] != second.schema.questions[name]:
+        return f"other answers or labels; {said}"
+    if said == "the same" and list(_randomized(first, name)) != list(_randomized(second, name)):
+        return "the same promise, asked or randomized in another way"
+    return said
+
+
+def _randomized(plan: Plan, name: str) -> Iterator[tuple[int, Block]]:
+    """The blocks in which a question is asked, with the shares of their arms."""
+    own = {feature.name for feature in plan.schema.questions[name]}
+    for share, arm in zip(plan.shares, plan.arms, strict=True):
+        yield from ((share, block) for block in arm.blocks if not own.isdisjoint(block.names))
+
+
+def _which(one: Promised, other: Promised) -> str:
+    """Which of two promises is the better one."""
+    if one.promise == other.promise:
+        return "the same"
+    return f"protected better by the {'first' if one.epsilon < other.epsilon else 'second'}"
+
+
+def _epsilon(one: Promised | None) -> str:
+    return "not asked" if one is None else "PUBLIC" if one.promise is None else epsilon_in_words(one.epsilon)
+
+
+def _belief(one: Promised | None) -> str:
+    return "" if one is None else "NOT PROTECTED" if one.promise is None else one.promise.at_most(BELIEF)

@@ -1,0 +1,118 @@
+"""`deniable difference`, `mean`, `compare` and `regress`: the library's results, from counts and from reports."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import deniable as dn
+from deniable.cli import main
+
+AGES = ("18-29", "30-64", "65+")
+SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", AGES), dn.Choice.bins("income", [0, 10, 30])])
+YEARS = {"18-29": 24.0, "30-64": 47.0, "65+": 75.0}
+SCORES = [word for answer, score in YEARS.items() for word in ("--score", f"{answer}={score:g}")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("asking")
+    plan = dn.Plan(SCHEMA, epsilon=9.0)
+    for name, n in (("before", 3_000), ("after", 2_000)):
+        rng = np.random.default_rng(n)
+        age, income = rng.choice(3, n), rng.choice(30, n)
+        answers = {"smoker": rng.random(n) < 0.1 + 0.2 * (age < 1), "age": np.array(AGES)[age], "income": income}
+        reports = dn.randomize(answers, plan, rng=rng)
+        reports.save(folder / f"{name}.parquet")
+        dn.count(reports, list(SCHEMA.names)).save(folder / f"{name}.npz")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def counts(folder: Path) -> dn.Counts:
+    return dn.Counts.load(folder / "before.npz")
+
+
+@pytest.fixture(params=["npz", "parquet"])
+def before(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(folder)
+    return f"before.{request.param}"
+
+
+def rows(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    assert main([*arguments, "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def near(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Whether numbers of a row are those that the library gives; reports may be counted with other tables."""
+    words = {name for name, value in expected.items() if isinstance(value, str)}
+    same = all(found[name] == expected[name] for name in words)
+    return same and all(found[name] == pytest.approx(expected[name], rel=1e-6) for name in expected.keys() - words)
+
+
+def test_a_difference_between_groups(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str]) -> None:
+    est = dn.estimate(counts, ["smoker", "age"])
+    (row,) = rows(capsys, "difference", before, "smoker", "--between", "age", "18-29", "30-64,65+", "--level", "0.9")
+    expected = est.difference("smoker", between=("age", "18-29", ["30-64", "65+"]))
+    low, high = expected.confidence_interval(0.9)
+    numbers = {"difference": expected.value, "stderr": expected.stderr, "low": low, "high": high}
+    assert near(row, numbers | {"p_value": expected.pvalue})
+    assert (row["about"], row["level"], row["reports"]) == ("population", 0.9, 3_000)
+    (row,) = rows(capsys, "difference", before, "age=65+", "--between", "smoker", "yes", "no", "--respondents")
+    expected = est.about("respondents").difference(("age", "65+"), between=("smoker", True, False))
+    assert near(row, {"difference": expected.value, "stderr": expected.stderr})
+    assert row["about"] == "respondents"
+
+
+def test_means(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str]) -> None:
+    est = dn.estimate(counts, ["age", "smoker"])
+    (row,) = rows(capsys, "mean", before, "age", *SCORES)
+    assert near(row, {"mean": est.mean_of("age", YEARS).value, "stderr": est.mean_of("age", YEARS).stderr})
+    assert "p_value" not in row
+    found = rows(capsys, "mean", before, "age", *SCORES, "--by", "smoker")
+    assert [row["mean"] for row in found] == pytest.approx([r["mean"] for r in est.mean_of("age", YEARS, by="smoker")])
+    (row,) = rows(capsys, "mean", before, "age", *SCORES, "--between", "smoker", "yes", "no")
+    assert near(row, {"difference": est.mean_of("age", YEARS, between=("smoker", True, False)).value})
+    (row,) = rows(capsys, "mean", before, "income")  # the middles of ranges
+    assert near(row, {"mean": dn.estimate(counts, ["income"]).mean_of("income").value})
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_regressions(before: str, counts: dn.Counts, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--logistic"] if kind == "logistic" else []
+    assert main(["regress", before, "smoker", "age", "--csv", *options]) == 0
+    found = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    expected = dn.regress(counts, "smoker", ["age"], kind=kind)
+    assert [row["term"] for row in found] == list(expected.terms)
+    assert [float(row["coefficient"]) for row in found] == pytest.approx(list(expected.coefficients), rel=1e-6)
+    assert [float(row["stderr"]) for row in found] == pytest.approx(list(expected.stderr), rel=1e-6)
+
+
+def test_two_surveys(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    found = rows(capsys, "compare", before, before.replace("before", "after"), "age", "--plot", f"{tmp_path}/c.svg")
+    after = dn.Counts.load("after.npz")
+    expected = dn.compare(dn.estimate(counts, ["age"]), dn.estimate(after, ["age"])).to_pylist()
+    assert all(near(row, other) for row, other in zip(found, expected, strict=True))
+    assert (tmp_path / "c.svg").exists()
+
+
+@pytest.mark.usefixtures("before")
+def test_what_cannot_be_asked_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in (
+        (["compare", "before.npz", "before.npz", "age"], "are the same file"),
+        (["difference", "before.npz", "age", "--between", "smoker", "yes", "no"], "age is a choice: say which answer"),
+        (["difference", "before.npz", "smoker", "--between", "age", "18-29", "90+"], "'90+'"),
+        (["mean", "before.npz", "age", "--score", "18-29"], "--score takes ANSWER=NUMBER"),
+        (["mean", "before.npz", "age"], "give a score for each answer"),
+        (["regress", "before.npz", "smoker", "agee"], "agee"),
+    ):
+        assert main(arguments) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert words in err
