@@ -10,7 +10,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-threa
 import numpy as np
 
 BENCHMARKS = (
-    "device", "randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "designs",
+    "device", "timing", "randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "designs",
     "planner", "startup", "collecting",
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import math
 import os
 import struct
 import subprocess
@@ -121,7 +122,9 @@ def test_vectors_catch_wrong_clients() -> None:
         ),
         "prime off by one": lambda patch: patch.setattr(client, "PRIME", client.PRIME + 1),
         "edges closed on the right": lambda patch: patch.setattr(
-            client.bisect, "bisect_right", client.bisect.bisect_left
+            client,
+            "_encode_number",
+            lambda f, a, n, right=client._encode_number: right(f, a, n and math.nextafter(n, -math.inf)),
         ),
         "remainder": lambda patch: patch.setattr(
             client, "_uniform", lambda m, s, right=client._uniform: (right(m, s) ^ 1) % m

@@ -164,5 +164,5 @@ def test_every_file_can_be_maintained() -> None:
     The client must stay one file, whatever a plan can say: it is allowed a little less.
     """
     found = {file: mi_visit(text, multi=True) for file, text in FILES.items()}
-    least = {"client.py": 12}
+    least = {"client.py": 11}
     assert {file: round(index) for file, index in found.items() if index <= least.get(file, 19)} == {}

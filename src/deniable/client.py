@@ -590,17 +590,27 @@ def _encode_choice(feature: Feature, answer: Any, found: float | None) -> int:
     name, values = feature["name"], feature["values"]
     if isinstance(answer, bool) or (found is None and not isinstance(answer, str)):
         raise AnswerError(f"column {name!r} takes text or a number, and got another type")
+    if "edges" in feature:
+        return _encode_number(feature, answer, found)
     code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(found))
+    if code is None:
+        raise AnswerError(f"column {name!r}: the answer is not one of its values {_listed(values)}")
+    return code
+
+
+def _encode_number(feature: Feature, answer: Any, found: float | None) -> int:
+    """The range of a number, or of its own words: always compared with every edge, so that time tells little of it."""
+    name, edges = feature["name"], feature["edges"]
+    code = _codes(tuple(feature["values"])).get(answer if isinstance(answer, str) else "")
+    bounds, given = list(map(float, edges)), math.nan if found is None else found
+    above = sum([given >= bound for bound in bounds])  # edges at or below the number
     if code is not None:
         return code
-    if "edges" not in feature:
-        raise AnswerError(f"column {name!r}: the answer is not one of its values {_listed(values)}")
-    edges, bounds = feature["edges"], [float(edge) for edge in feature["edges"]]
     if found is None:
         raise AnswerError(f"column {name!r} takes a number")
     if not bounds[0] <= found <= bounds[-1]:
         raise AnswerError(f"column {name!r}: the answer is outside its ranges, {edges[0]} to {edges[-1]}")
-    return min(bisect.bisect_right(bounds, found), len(bounds) - 1) - 1
+    return min(above, len(bounds) - 1) - 1
 
 
 def number(answer: Any) -> float | None:

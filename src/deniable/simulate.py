@@ -231,13 +231,13 @@ def counts(of: Truth | Counted, plan: Plan, rng: np.random.Generator | int, *, n
 def _checked_people(plan: Plan, of: Any) -> Counted:
     """Given numbers of each kind of respondent, checked."""
     levels = tuple(feature.levels for feature in plan.schema)
+    what = f"respondents of each kind are whole numbers of shape {levels}"
     try:
         people = np.asarray(of)
     except ValueError:
-        told = f"respondents of each kind are whole numbers of shape {levels}"
-        raise AnswerError(f"{told}; found {abbreviated(of)}") from None
+        raise AnswerError(f"{what}; found {abbreviated(of)}") from None
     if people.shape != levels or people.dtype.kind not in "iu" or (people < 0).any():
-        raise AnswerError(f"respondents of each kind are whole numbers of shape {levels}; found {abbreviated(people)}")
+        raise AnswerError(f"{what}; found {abbreviated(people)}")
     return people
 
 

@@ -56,6 +56,9 @@ def test_every_page_is_well_formed_and_stands_alone(any_page: str) -> None:
     assert "@import" not in root.all("style")[0].text
     assert "url(" not in root.all("style")[0].text
     assert not re.search(r"https?:|//[a-z]", any_page)
+    (policy,) = [one for one in root.all("meta") if one.attributes.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.attributes["content"].startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    assert "script-src" not in policy.attributes["content"]  # so that none runs
     assert len(any_page.encode()) < 2_000_000
 
 
