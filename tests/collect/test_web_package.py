@@ -238,8 +238,7 @@ def test_the_package_has_the_librarys_version_and_lists_what_it_ships() -> None:
     package = json.loads((WEB / "package.json").read_text(encoding="utf-8"))
     assert package["version"] == dn.__version__
     assert "dependencies" not in package
-    served = {"index.html"}  # by the collector, beside the package
-    assert {*package["files"], "package.json"} == {path.name for path in WEB.iterdir()} - served
+    assert {*package["files"], "package.json"} == {path.name for path in WEB.iterdir()}
 
 
 def test_the_types_name_what_the_module_exports() -> None:
