@@ -18,11 +18,15 @@ const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can be
 const ONE = 1n << 256n; // Logarithms are integers over this.
 const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
+const PLAN_KEYS = [...MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading"]; // A plan has no others.
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
 const NUMBER = /^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|-?inf)$/;
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-0-9][-+.0-9eE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u; // control characters, and ends of lines
+const UNSEEN = /[\p{Cf}\p{DI}]/gu; // letters without ink and width: format characters, and default ignorable ones
+const BLANKS = /[\p{Z}\u2800]+/gu;
 const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add one.
 
 /** The root of all errors that this module throws on purpose. */
@@ -149,6 +153,7 @@ export async function read(plan) {
   const features = document.features.map((table, place) => readFeature(table, place, version));
   const names = features.map(nameOf);
   follow(names.length && areDifferent(names), "features of different names", names);
+  checkTexts("names", [...new Set([...names, ...features.flatMap(({ question }) => question ?? [])])]);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table, number) => readArm(`arm ${number}`, table, features));
   checkArms(tables, arms, names);
@@ -320,6 +325,8 @@ function parse(plan) {
   checkText(text);
   const { version, features } = document;
   follow([1, 2].includes(version) && isArray(features), "version 1 or 2, and features", version);
+  const unknown = keysOf(document).filter((key) => !PLAN_KEYS.includes(key));
+  follow(!unknown.length, "no other keys", unknown);
   return document;
 }
 
@@ -367,32 +374,51 @@ function armsOfVersion1({ arms, assigned, features }) {
 
 function readFeature(table, place, version) {
   follow(isTable(table), `feature ${place}`, table);
-  const { name, question, values, edges, missing, label, labels, question_label: whole, help, ...unknown } = table;
-  const texts = [question, missing, label, whole, help].every((text) => text === undefined || isText(text));
-  follow(isText(name) && texts, "texts", table);
+  const { name, question, values = [], edges, missing, label, labels = {}, question_label, help, ...unknown } = table;
+  const texts = [question, missing, label, question_label, help].filter((text) => text !== undefined);
+  for (const text of [name, ...texts]) checkTexts(`feature ${place}`, [text]);
   follow(isEmpty(unknown) && (version === 2 || !hasNewKeys(table)), `keys of ${name}`, keysOf(table));
-  if (values !== undefined) {
-    const right = isList(values) && values.every(isText) && areDifferent(values) && isBetween(values.length, 2, MAX_VALUES);
-    follow(right, `values of ${name}: 2 to ${MAX_VALUES} different texts`, values);
-  }
+  const enough = isArray(values) && (isBetween(values.length, 2, MAX_VALUES) || !has(table, "values"));
+  follow(enough, `values of ${name}: 2 to ${MAX_VALUES}`, values);
+  follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `labels of ${name}: of its values`, labels);
+  checkTexts(`values and labels of ${name}`, [...values, ...Object.values(labels)]);
   if (missing !== undefined) {
-    const own = edges === undefined ? values?.includes(missing) : values?.at(-1) === missing && numberOf(missing) === null;
-    follow(own ?? (missing && !FLAG_WORDS.test(missing)), `missing of ${name}: an answer of its own`, missing);
+    const among = edges === undefined ? values.includes(missing) : values.at(-1) === missing;
+    const own = values.length ? among : !FLAG_WORDS.test(seen(missing));
+    follow(own, `missing of ${name}: an answer of its own`, missing);
   }
   if (edges !== undefined) {
-    const right = values && isList(edges) && edges.length === values.length + (missing === undefined);
-    follow(right && edges.every(isText) && areRising(edges.map(numberOf)), `edges of ${name}: rising, one more than ranges`, edges);
-  }
-  if (labels !== undefined) {
-    const right = values && isTable(labels) && keysOf(labels).every((key) => values.includes(key) && isText(labels[key]));
-    follow(right, `labels of ${name}: of its values`, labels);
+    const right = isArray(edges) && edges.length > 2 && edges.length === values.length + (missing === undefined);
+    const rising = right && edges.every(isText) && areRising(edges.map(numberOf));
+    follow(rising, `edges of ${name}: rising, one more than ranges`, edges);
+    follow(rangesOf(edges).every((range, at) => range === values[at]), `values of ${name}: named after edges`, values);
   }
   return table;
 }
 
+/** Words for the number ranges between edges. */
+function rangesOf(edges) {
+  return edges.slice(1).map((high, at) => {
+    const low = edges[at];
+    if (low === "-inf") return `under ${high}`;
+    return high === "inf" ? `${low} and over` : `${low} to ${edges[at + 2] ? "under " : ""}${high}`;
+  });
+}
+
+/** Refuse texts that nobody could read, or tell from each other. */
+function checkTexts(what, texts) {
+  const right = texts.every((text) => isText(text) && !CONTROL.test(text) && seen(text));
+  follow(right && areDifferent(texts.map(seen)), `${what}: texts to read and tell apart`, texts);
+}
+
+/** What can be seen of a text: no letters without ink or width, NFC, and any blanks as one, none at the ends. */
+function seen(text) {
+  return text.replace(UNSEEN, "").replace(BLANKS, " ").normalize().trim();
+}
+
 function readArm(where, table, features) {
   const { name, share, blocks: tables, ...unknown } = isTable(table) ? table : {};
-  const right = isText(name) && name && Number.isInteger(share) && isList(tables) && isEmpty(unknown);
+  const right = isText(name) && isBetween(share, 1, SCALE) && isList(tables) && isEmpty(unknown);
   follow(right, `${where}: name, share, blocks`, table);
   const blocks = tables.map((block, number) => readBlock(`${where}, block ${number}`, block, features));
   const places = blocks.map((block) => block.places);
@@ -434,9 +460,8 @@ function checkProtocol(where, { name, ...found }, m, features) {
 
 function checkArms(tables, arms, names) {
   const shares = tables.map(shareOf);
-  follow(areDifferent(tables.map(nameOf)), "arms of different names", tables);
-  const right = shares.every((share) => share > 0) && sumOf(shares) === SCALE;
-  follow(right, `shares: sum ${SCALE}`, shares);
+  checkTexts("arms", tables.map(nameOf));
+  follow(sumOf(shares) === SCALE, `shares: sum ${SCALE}`, shares);
   const asked = arms.flat(2).flatMap(({ places }) => places);
   const never = names.filter((_, place) => !asked.includes(place));
   follow(!never.length, "every feature asked", never);
