@@ -16,9 +16,12 @@ const EVERYBODY = "everybody"; // A plan without arms has one arm of this name.
 const MAX_VALUES = 4096; // A choice has at most so many values, and a block so many combinations of answers.
 const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 const ONE = 1n << 256n; // Logarithms are integers over this.
-const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
-const PLAN_KEYS = [...MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading"]; // A plan has no others.
+// A plan and its features have these keys and no others; the last ones in version 2 alone.
+const PLAN_KEYS = ["epsilon", "fingerprint", "want", "n", "design", "reading", ...MEANING];
+const NEW_PLAN_KEYS = 2;
+const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"];
+const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS];
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
 const NUMBER = /^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|-?inf)$/;
@@ -324,9 +327,9 @@ function parse(plan) {
   follow(isTable(document), "a JSON object", typeof plan);
   checkText(text);
   const { version, features } = document;
-  follow([1, 2].includes(version) && isArray(features), "version 1 or 2, and features", version);
-  const unknown = keysOf(document).filter((key) => !PLAN_KEYS.includes(key));
-  follow(!unknown.length, "no other keys", unknown);
+  const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
+  follow(known, "version 1 or 2, and features", version);
+  checkKeys("plan", document, version === 1 ? PLAN_KEYS.slice(0, -NEW_PLAN_KEYS) : PLAN_KEYS);
   return document;
 }
 
@@ -361,10 +364,8 @@ function checkStated(document, key, made) {
   need(document[key] === made, `the plan was changed: its content gives the ${key} ${made}`, document[key]);
 }
 
-function armsOfVersion1({ arms, assigned, features }) {
-  follow(arms === undefined && assigned === undefined, "no arms in version 1", arms);
+function armsOfVersion1({ features }) {
   const blocks = features.map((feature, place) => {
-    follow(isTable(feature), `feature ${place}`, feature);
     const { protocol } = feature;
     delete feature.protocol;
     return { features: [place], protocol };
@@ -373,27 +374,31 @@ function armsOfVersion1({ arms, assigned, features }) {
 }
 
 function readFeature(table, place, version) {
-  follow(isTable(table), `feature ${place}`, table);
-  const { name, question, values = [], edges, missing, label, labels = {}, question_label, help, ...unknown } = table;
-  const texts = [question, missing, label, question_label, help].filter((text) => text !== undefined);
-  for (const text of [name, ...texts]) checkTexts(`feature ${place}`, [text]);
-  follow(isEmpty(unknown) && (version === 2 || !hasNewKeys(table)), `keys of ${name}`, keysOf(table));
+  const where = `feature ${place}`;
+  checkKeys(where, table, version === 1 ? KEYS.slice(0, -NEW_KEYS.length) : KEYS);
+  const { name, values = [], edges, labels = {}, ...texts } = table;
+  const { missing } = texts;
+  for (const text of [name, ...Object.values(texts)]) checkTexts(where, [text]);
   const enough = isArray(values) && (isBetween(values.length, 2, MAX_VALUES) || !has(table, "values"));
-  follow(enough, `values of ${name}: 2 to ${MAX_VALUES}`, values);
-  follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `labels of ${name}: of its values`, labels);
-  checkTexts(`values and labels of ${name}`, [...values, ...Object.values(labels)]);
-  if (missing !== undefined) {
-    const among = edges === undefined ? values.includes(missing) : values.at(-1) === missing;
-    const own = values.length ? among : !FLAG_WORDS.test(seen(missing));
-    follow(own, `missing of ${name}: an answer of its own`, missing);
+  follow(enough, `${where}: 2 to ${MAX_VALUES} values`, values);
+  follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `${where}: labels of values`, labels);
+  checkTexts(where, [...values, ...Object.values(labels)]);
+  const isRanged = has(table, "edges");
+  if (missing) {
+    const among = isRanged ? values.at(-1) === missing : values.includes(missing);
+    follow(values[0] ? among : !FLAG_WORDS.test(seen(missing)), `${where}: missing, an answer of its own`, missing);
   }
-  if (edges !== undefined) {
-    const right = isArray(edges) && edges.length > 2 && edges.length === values.length + (missing === undefined);
-    const rising = right && edges.every(isText) && areRising(edges.map(numberOf));
-    follow(rising, `edges of ${name}: rising, one more than ranges`, edges);
-    follow(rangesOf(edges).every((range, at) => range === values[at]), `values of ${name}: named after edges`, values);
+  if (isRanged) {
+    const right = isArray(edges) && edges.length > 2 && edges.length === values.length + !missing && edges.every(isText);
+    follow(right && areRising(edges.map(numberOf)), `${where}: rising edges, one more than ranges`, edges);
+    follow(rangesOf(edges).every((range, at) => range === values[at]), `${where}: values named after edges`, values);
   }
   return table;
+}
+
+function checkKeys(where, table, known) {
+  const found = keysOf(table);
+  follow(found.every((key) => known.includes(key)), `keys of ${where}`, found);
 }
 
 /** Words for the number ranges between edges. */
@@ -507,7 +512,7 @@ function blockCode({ features, levels }, record) {
 
 function answerTo(record, { name, missing }) {
   fit(isTable(record), "a record is an object such as {smoker: true}");
-  fit(has(record, name) || missing !== undefined, `column ${shown(name)} is missing`);
+  fit(has(record, name) || missing, `column ${shown(name)} is missing`);
   return has(record, name) ? record[name] : null;
 }
 
@@ -518,7 +523,7 @@ function fit(right, what) {
 function encode({ name, values, edges, missing }, given) {
   const column = `column ${shown(name)}`;
   const none = (given ?? "") === "" || Number.isNaN(given);
-  fit(!none || missing !== undefined, `${column} has no answer (null); leave the record out`);
+  fit(!none || missing, `${column} has no answer (null); leave the record out`);
   const answer = none ? missing : given;
   const number = none ? null : numberOf(answer);
   if (!values) {
