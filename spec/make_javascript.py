@@ -19,7 +19,7 @@ SOURCE, MINIFIED = WEB / "deniable.js", WEB / "deniable.min.js"
 TERSER = "terser@5.51.2"
 OPTIONS = ("--module", "--ecma", "2022", "--compress", "passes=3,unsafe_arrows=true", "--mangle")
 # These names of parts are the client's own: they stand neither in a plan nor in what it gives, and may be shortened.
-OWN = ("--mangle-props", "regex=/^(perturb|kinds|numbers|levels|places)$/")
+OWN = ("--mangle-props", "regex=/^(perturb|kinds|numbers|levels|places|ratio|shares)$/")
 
 
 def heading(source: bytes) -> str:

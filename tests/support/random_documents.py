@@ -15,7 +15,7 @@ from tests.support.scripted import LEFT_OUT, arm_draw, arm_source, some_answer, 
 from tests.support.situations import values
 
 Document = dict[str, Any]
-NAMES = ("a", "größe", "日本 🎈", "constructor", "__proto__", 'quo"te\\', "1", "tab\there", "\u2028")
+NAMES = ("a", "größe", "日本 🎈", "constructor", "__proto__", 'quo"te\\', "1", "no\u200bblank", "wide\u3000space\u3000\ufeff")
 ODD_VALUES = ("\U0001f388", "\uffee", "__proto__", "10", "9", "true")  # UTF-16 sorts the first two the other way
 JUNK: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 3, 65535, 65536, 1.5, 10**30, "", "x", "v1"),
@@ -63,14 +63,15 @@ def _feature(rng: Random, name: str, protocol: str) -> Document:
         return feature | ({"label": "Is it so?", "question_label": "What is so?"} if labelled else {})
     m = rng.choice([2, 3, 4, 5, 7, 8, 9, 33, rng.randint(2, 300)])
     own = [*rng.sample(ODD_VALUES, min(m, 3)), *values(m)][:m]
-    if rng.random() < 0.3:
-        ranges = m - skipped
-        whole = sorted(rng.sample(range(-999, 999), ranges))
-        feature["edges"] = [*map(str, whole), rng.choice(["inf", "1e3", "1000.5"])]
+    if m - skipped > 1 and rng.random() < 0.3:
+        whole = sorted(rng.sample(range(-999, 999), m - skipped - 1))
+        first, last = rng.choice(["-inf", "-1e3", "-999.5"]), rng.choice(["inf", "1e3", "1000.5"])
+        feature["edges"] = [first, *map(str, whole), last]
+        own[: m - skipped] = client.range_values(feature["edges"])
     if skipped:
         own[-1] = "none"
         feature["missing"] = "none" if "edges" in feature else rng.choice(own)
-    labels = {"labels": {value: f"{value}!" for value in own[:5]}, "help": "\u2028"} if labelled else {}
+    labels = {"labels": {value: f"{value}!" for value in own[:5]}, "help": "Any\u2003line\u00ad."} if labelled else {}
     return feature | {"values": own} | labels
 
 
@@ -196,7 +197,7 @@ def _nudge(rng: Random, document: Document) -> None:
             table[key] += rng.choice([-1, 1, 1, 7, -300, 65536])
             return
         if type(table[key]) is str and key not in ("fingerprint",):
-            table[key] += rng.choice(["x", " ", "0", "é", "\u0000"])
+            table[key] += rng.choice(["x", " ", "0", "é", "\u0000", "\u2028", "e\u0301", "\u200b", "\ufe0f"])
             return
 
 
@@ -217,7 +218,8 @@ NEW = (*client.NEW_KEYS, "comment", "values", "edges", "assigned", "question", "
 
 
 def _add_at_the_top(rng: Random, document: Document) -> None:
-    document[rng.choice(["comment", "__proto__", "toString", "title"])] = deepcopy(rng.choice(JUNK))
+    keys = ("want", "n", "design", "reading", "want", "n", "design", "reading", "comment", "__proto__", "toString")
+    document[rng.choice(keys)] = deepcopy(rng.choice(JUNK))
 
 
 def _turn_round(rng: Random, document: Document) -> None:

@@ -145,7 +145,8 @@ def some_answer(feature: dict[str, Any], rng: np.random.Generator) -> Any:
     if "values" not in feature:
         return [True, False, 1, 0, "true", "False"][_below(rng, 6)]
     if "edges" in feature and rng.random() < 0.8:
-        edge = float(feature["edges"][_below(rng, len(feature["edges"]) - 1)])
+        finite = [edge for edge in feature["edges"][:-1] if edge != "-inf"]  # JSON has no infinite numbers
+        edge = float(finite[_below(rng, len(finite))])
         return [edge, edge + 0.25, f"{edge}", f"{edge}e0"][_below(rng, 4)]
     last = len(feature["values"]) - 1
     return feature["values"][last - _below(rng, 3) if last > 8 and rng.random() < 0.5 else _below(rng, last + 1)]

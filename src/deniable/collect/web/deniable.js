@@ -16,13 +16,20 @@ const EVERYBODY = "everybody"; // A plan without arms has one arm of this name.
 const MAX_VALUES = 4096; // A choice has at most so many values, and a block so many combinations of answers.
 const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 const ONE = 1n << 256n; // Logarithms are integers over this.
-const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
+// A plan and its features have these keys and no others; the last ones in version 2 alone.
+const PLAN_KEYS = ["epsilon", "fingerprint", "want", "n", "design", "reading", ...MEANING];
+const NEW_PLAN_KEYS = 2;
+const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"];
+const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS];
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
 const NUMBER = /^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|-?inf)$/;
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-0-9][-+.0-9eE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u; // control characters, and ends of lines
+const UNSEEN = /[\p{Cf}\p{DI}]/gu; // letters without ink and width: format characters, and default ignorable ones
+const BLANKS = /[\p{Z}\u2800]+/gu;
 const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add one.
 
 /** The root of all errors that this module throws on purpose. */
@@ -149,6 +156,7 @@ export async function read(plan) {
   const features = document.features.map((table, place) => readFeature(table, place, version));
   const names = features.map(nameOf);
   follow(names.length && areDifferent(names), "features of different names", names);
+  checkTexts("names", [...new Set([...names, ...features.flatMap(({ question }) => question ?? [])])]);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table, number) => readArm(`arm ${number}`, table, features));
   checkArms(tables, arms, names);
@@ -319,7 +327,9 @@ function parse(plan) {
   follow(isTable(document), "a JSON object", typeof plan);
   checkText(text);
   const { version, features } = document;
-  follow([1, 2].includes(version) && isArray(features), "version 1 or 2, and features", version);
+  const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
+  follow(known, "version 1 or 2, and features", version);
+  checkKeys("plan", document, version === 1 ? PLAN_KEYS.slice(0, -NEW_PLAN_KEYS) : PLAN_KEYS);
   return document;
 }
 
@@ -354,10 +364,8 @@ function checkStated(document, key, made) {
   need(document[key] === made, `the plan was changed: its content gives the ${key} ${made}`, document[key]);
 }
 
-function armsOfVersion1({ arms, assigned, features }) {
-  follow(arms === undefined && assigned === undefined, "no arms in version 1", arms);
+function armsOfVersion1({ features }) {
   const blocks = features.map((feature, place) => {
-    follow(isTable(feature), `feature ${place}`, feature);
     const { protocol } = feature;
     delete feature.protocol;
     return { features: [place], protocol };
@@ -366,33 +374,56 @@ function armsOfVersion1({ arms, assigned, features }) {
 }
 
 function readFeature(table, place, version) {
-  follow(isTable(table), `feature ${place}`, table);
-  const { name, question, values, edges, missing, label, labels, question_label: whole, help, ...unknown } = table;
-  const texts = [question, missing, label, whole, help].every((text) => text === undefined || isText(text));
-  follow(isText(name) && texts, "texts", table);
-  follow(isEmpty(unknown) && (version === 2 || !hasNewKeys(table)), `keys of ${name}`, keysOf(table));
-  if (values !== undefined) {
-    const right = isList(values) && values.every(isText) && areDifferent(values) && isBetween(values.length, 2, MAX_VALUES);
-    follow(right, `values of ${name}: 2 to ${MAX_VALUES} different texts`, values);
+  const where = `feature ${place}`;
+  checkKeys(where, table, version === 1 ? KEYS.slice(0, -NEW_KEYS.length) : KEYS);
+  const { name, values = [], edges, labels = {}, ...texts } = table;
+  const { missing } = texts;
+  for (const text of [name, ...Object.values(texts)]) checkTexts(where, [text]);
+  const enough = isArray(values) && (isBetween(values.length, 2, MAX_VALUES) || !has(table, "values"));
+  follow(enough, `${where}: 2 to ${MAX_VALUES} values`, values);
+  follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `${where}: labels of values`, labels);
+  checkTexts(where, [...values, ...Object.values(labels)]);
+  const isRanged = has(table, "edges");
+  if (missing) {
+    const among = isRanged ? values.at(-1) === missing : values.includes(missing);
+    follow(values[0] ? among : !FLAG_WORDS.test(seen(missing)), `${where}: missing, an answer of its own`, missing);
   }
-  if (missing !== undefined) {
-    const own = edges === undefined ? values?.includes(missing) : values?.at(-1) === missing && numberOf(missing) === null;
-    follow(own ?? (missing && !FLAG_WORDS.test(missing)), `missing of ${name}: an answer of its own`, missing);
-  }
-  if (edges !== undefined) {
-    const right = values && isList(edges) && edges.length === values.length + (missing === undefined);
-    follow(right && edges.every(isText) && areRising(edges.map(numberOf)), `edges of ${name}: rising, one more than ranges`, edges);
-  }
-  if (labels !== undefined) {
-    const right = values && isTable(labels) && keysOf(labels).every((key) => values.includes(key) && isText(labels[key]));
-    follow(right, `labels of ${name}: of its values`, labels);
+  if (isRanged) {
+    const right = isArray(edges) && edges.length > 2 && edges.length === values.length + !missing && edges.every(isText);
+    follow(right && areRising(edges.map(numberOf)), `${where}: rising edges, one more than ranges`, edges);
+    follow(rangesOf(edges).every((range, at) => range === values[at]), `${where}: values named after edges`, values);
   }
   return table;
 }
 
+function checkKeys(where, table, known) {
+  const found = keysOf(table);
+  follow(found.every((key) => known.includes(key)), `keys of ${where}`, found);
+}
+
+/** Words for the number ranges between edges. */
+function rangesOf(edges) {
+  return edges.slice(1).map((high, at) => {
+    const low = edges[at];
+    if (low === "-inf") return `under ${high}`;
+    return high === "inf" ? `${low} and over` : `${low} to ${edges[at + 2] ? "under " : ""}${high}`;
+  });
+}
+
+/** Refuse texts that nobody could read, or tell from each other. */
+function checkTexts(what, texts) {
+  const right = texts.every((text) => isText(text) && !CONTROL.test(text) && seen(text));
+  follow(right && areDifferent(texts.map(seen)), `${what}: texts to read and tell apart`, texts);
+}
+
+/** What can be seen of a text: no letters without ink or width, NFC, and any blanks as one, none at the ends. */
+function seen(text) {
+  return text.replace(UNSEEN, "").replace(BLANKS, " ").normalize().trim();
+}
+
 function readArm(where, table, features) {
   const { name, share, blocks: tables, ...unknown } = isTable(table) ? table : {};
-  const right = isText(name) && name && Number.isInteger(share) && isList(tables) && isEmpty(unknown);
+  const right = isText(name) && isBetween(share, 1, SCALE) && isList(tables) && isEmpty(unknown);
   follow(right, `${where}: name, share, blocks`, table);
   const blocks = tables.map((block, number) => readBlock(`${where}, block ${number}`, block, features));
   const places = blocks.map((block) => block.places);
@@ -434,9 +465,8 @@ function checkProtocol(where, { name, ...found }, m, features) {
 
 function checkArms(tables, arms, names) {
   const shares = tables.map(shareOf);
-  follow(areDifferent(tables.map(nameOf)), "arms of different names", tables);
-  const right = shares.every((share) => share > 0) && sumOf(shares) === SCALE;
-  follow(right, `shares: sum ${SCALE}`, shares);
+  checkTexts("arms", tables.map(nameOf));
+  follow(sumOf(shares) === SCALE, `shares: sum ${SCALE}`, shares);
   const asked = arms.flat(2).flatMap(({ places }) => places);
   const never = names.filter((_, place) => !asked.includes(place));
   follow(!never.length, "every feature asked", never);
@@ -482,7 +512,7 @@ function blockCode({ features, levels }, record) {
 
 function answerTo(record, { name, missing }) {
   fit(isTable(record), "a record is an object such as {smoker: true}");
-  fit(has(record, name) || missing !== undefined, `column ${shown(name)} is missing`);
+  fit(has(record, name) || missing, `column ${shown(name)} is missing`);
   return has(record, name) ? record[name] : null;
 }
 
@@ -493,7 +523,7 @@ function fit(right, what) {
 function encode({ name, values, edges, missing }, given) {
   const column = `column ${shown(name)}`;
   const none = (given ?? "") === "" || Number.isNaN(given);
-  fit(!none || missing !== undefined, `${column} has no answer (null); leave the record out`);
+  fit(!none || missing, `${column} has no answer (null); leave the record out`);
   const answer = none ? missing : given;
   const number = none ? null : numberOf(answer);
   if (!values) {
