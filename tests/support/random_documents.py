@@ -15,7 +15,17 @@ from tests.support.scripted import LEFT_OUT, arm_draw, arm_source, some_answer, 
 from tests.support.situations import values
 
 Document = dict[str, Any]
-NAMES = ("a", "größe", "日本 🎈", "constructor", "__proto__", 'quo"te\\', "1", "no\u200bblank", "wide\u3000space\u3000\ufeff")
+NAMES = (
+    "a",
+    "größe",
+    "日本 🎈",
+    "constructor",
+    "__proto__",
+    'quo"te\\',
+    "1",
+    "no\u200bblank",
+    "wide\u3000space\u3000\ufeff",
+)
 ODD_VALUES = ("\U0001f388", "\uffee", "__proto__", "10", "9", "true")  # UTF-16 sorts the first two the other way
 JUNK: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 3, 65535, 65536, 1.5, 10**30, "", "x", "v1"),
