@@ -15,7 +15,7 @@ check: .venv/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: .venv/report  ## the whole job on a made-up survey, ending in report.html
+demo: .venv/report  ## every step on a made-up survey, ending in report.html
 	@$(BIN)/deniable demo
 
 bench: .venv/bench  ## speed, as ratios within one run
@@ -24,7 +24,7 @@ bench: .venv/bench  ## speed, as ratios within one run
 studies: .venv/dev  ## how often intervals hold the truth, how far tables are from it; takes hours
 	$(BIN)/python -m studies
 
-figures: .venv/dev  ## the paper's figures, simulated anew
+figures: .venv/dev  ## the paper's figures, reproduced by simulation
 	$(BIN)/deniable validate -o figures
 
 docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
