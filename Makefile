@@ -18,7 +18,7 @@ check: .venv/dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-demo: .venv/report  ## the whole job on a made-up survey, ending in report.html
+demo: .venv/report  ## every step on a made-up survey, ending in report.html
 	@$(BIN)/deniable demo
 
 serve-demo: .venv/dev  ## a survey is served, 1,000 made-up respondents answer it by the browser's client; results in serve-demo.html
@@ -30,7 +30,7 @@ bench: .venv/bench  ## speed, as ratios within one run
 studies: .venv/dev  ## how often intervals hold the truth, how far tables are from it; takes hours
 	$(BIN)/python -m studies
 
-figures: .venv/dev  ## the paper's figures, simulated anew
+figures: .venv/dev  ## the paper's figures, reproduced by simulation
 	$(BIN)/deniable validate -o figures
 
 durability: .venv/dev  ## a thousand kills, power cuts, and a hundred thousand odd requests; takes half an hour

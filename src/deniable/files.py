@@ -76,7 +76,7 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
     if not target.parent.is_dir():
         raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
-        what = "it is a folder" if target.is_dir() else "it is there, and it is not an ordinary file"
+        what = "it is a folder" if target.is_dir() else "it exists and is not a regular file"
         raise DeniableError(f"{path}: cannot be written: {what}")
     if target in (_resolved(source, DeniableError) for source in inputs):
         raise DeniableError(f"{path}: is read from, and would be written over; give another output")

@@ -118,7 +118,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
     ),
     "twice": (["randomize", "plan.json", "done.parquet", "-o", "r.parquet"], "reports, randomized already"),
     "header alone": (["randomize", "plan.json", "header.csv", "-o", "r.parquet"], "'smoker' is missing; found 'x'"),
-    "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' stands twice"),
+    "column twice": (["randomize", "plan.json", "double.csv", "-o", "r.parquet"], "column 'age' occurs twice"),
     "nothing to count": (["count", "none*.parquet", "--order", "2", "-o", "c.npz"], r"none\*.parquet: no file matches"),
     "order too high": (["count", "done.parquet", "--order", "9", "-o", "c.npz"], "from 1 to .* 3; found 9"),
     "counts over reports": (["count", ".", "--order", "1", "-o", "./done.parquet"], "would be written over"),

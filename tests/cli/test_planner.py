@@ -239,7 +239,10 @@ def test_power_of_differences_other_numbers_of_people_and_answers(capsys: pytest
 
 
 NO_POWER: dict[str, tuple[list[str], str]] = {
-    "nothing": (["smoker", "drinks"], "give what is to be seen, --correlation or --difference; or how many --people"),
+    "nothing": (
+        ["smoker", "drinks"],
+        "say what is to be detected, --correlation or --difference; or how many --people",
+    ),
     "nobody": (["smoker", "drinks", "--people", "0"], "--people takes how many .*; found 0"),
     "unknown": (["smoker", "sex", "--correlation", "0.1"], "no feature 'sex'"),
     "a choice": (["smoker", "age", "--correlation", "0.1"], "age is a choice: say which answer, such as age=young"),

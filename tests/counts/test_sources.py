@@ -153,7 +153,7 @@ def test_a_bad_report_is_numbered_in_its_file(tmp_path: Path, monkeypatch: pytes
         dn.count(tmp_path / "r.parquet", order=2)
     double = pa.table([table["flag"], table["flag"]], ["flag", "flag"])
     pq.write_table(double.replace_schema_metadata({"deniable.plan": MIXED.to_json()}), tmp_path / "r.parquet")
-    with pytest.raises(dn.ReportError, match=r"r.parquet: column 'flag' stands twice"):
+    with pytest.raises(dn.ReportError, match=r"r.parquet: column 'flag' occurs twice"):
         dn.count(tmp_path / "r.parquet", ["flag"])
 
 

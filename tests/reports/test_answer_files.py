@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "short": (GOOD + "\ntrue,old\n", r"z.csv: line 8 has 2 cells where the header has 3$"),
     "long": (GOOD + "true,old,3,4\n", r"z.csv: line 7 has 4 cells where the header has 3$"),
     "missing": ("smoker,age\ntrue,old\n", "z.csv: column 'income' is missing; found 'smoker', 'age'$"),
-    "twice": ("smoker,age,age,income\n", "z.csv: column 'age' stands twice; found 'smoker', 'age', 'age', 'income'"),
+    "twice": ("smoker,age,age,income\n", "z.csv: column 'age' occurs twice; found 'smoker', 'age', 'age', 'income'"),
     "no delimiter": ("smoker:age|income\n1;2\n", "say what stands between columns: delimiter=';'"),
     "nothing": ("", "z.csv: column 'smoker' is missing; found none: the file is empty"),
     "a large cell": ("x" * 200_000 + "\n", "z.csv: cannot be read as CSV: line 1: field larger than"),

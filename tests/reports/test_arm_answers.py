@@ -225,7 +225,7 @@ def test_errors_in_files_name_the_row_of_the_file(tmp_path: Path, monkeypatch: p
     with pytest.raises(dn.AnswerError, match="x.csv: column 'which' is missing"):
         dn.randomize("x.csv", PLAN, arm="which")
     Path("x.csv").write_text("which,age,age\na,old,old\n")
-    with pytest.raises(dn.AnswerError, match="x.csv: column 'age' stands twice"):
+    with pytest.raises(dn.AnswerError, match="x.csv: column 'age' occurs twice"):
         dn.randomize("x.csv", PLAN, arm="which")
     Path("x.csv").write_text("smoker,age\ntrue,old\n")
     with pytest.raises(dn.AnswerError, match="x.csv: column 'income' is missing"):

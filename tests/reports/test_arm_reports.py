@@ -402,7 +402,7 @@ def test_what_is_wrong_in_a_file_is_told_by_report(tmp_path: Path) -> None:
         "no arms": (TABLE.drop("arm"), "column 'arm' is missing"),
         "missing": (TABLE.drop("smoker x age"), "'smoker x age' is missing from the reports, and arm 'by value'"),
         "unknown": (TABLE.set_column(0, "arm", [["by chance"] * 20]), "report 0 .*'by chance' is no arm"),
-        "twice": (TABLE.append_column("arm", TABLE["arm"]), "column 'arm' stands twice"),
+        "twice": (TABLE.append_column("arm", TABLE["arm"]), "column 'arm' occurs twice"),
     }
     for table, message in bad.values():
         with pytest.raises(dn.ReportError, match=f"r.parquet: {message}" if message[:6] == "column" else message):

@@ -192,7 +192,7 @@ def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for target, message in {
-        "pipe": "it is there, and it is not an ordinary file",
+        "pipe": "it exists and is not a regular file",
         "folder": "it is a folder",
         "none/r.parquet": "there is no folder .*none",
     }.items():

@@ -35,9 +35,9 @@ def add_reading(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WORD",
-        help="one more word that stands for no answer, such as -9 (beside NA, N/A, . and empty cells): --na=-9",
+        help="another word for a missing answer, as in --na=-9 (besides NA, N/A, . and empty cells)",
     )
-    command.add_argument("--delimiter", metavar="MARK", help="what stands between columns of CSV: ; or tab, say")
+    command.add_argument("--delimiter", metavar="MARK", help="the column separator of CSV files, such as ; or tab")
     command.add_argument("--encoding", metavar="NAME", help="encoding of CSV files, such as latin-1 (default utf-8)")
 
 
@@ -48,7 +48,7 @@ def delimiter_of(text: str | None) -> str | None:
 
 def add_force(command: argparse.ArgumentParser) -> None:
     """The option that lets an output be written over."""
-    command.add_argument("--force", action="store_true", help="write over a file that is there already")
+    command.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def check_new(path: str, *, force: bool) -> None:
@@ -72,7 +72,13 @@ def add_respondents(command: argparse.ArgumentParser) -> None:
         const="respondents",
         help="results about these respondents alone, not about the population that they were drawn from",
     )
-    about.add_argument("--population", dest="about", action="store_const", const="population", help="the default")
+    about.add_argument(
+        "--population",
+        dest="about",
+        action="store_const",
+        const="population",
+        help="about the population (default)",
+    )
     command.set_defaults(about="population")
 
 
@@ -82,7 +88,7 @@ def add_form(command: argparse.ArgumentParser, *, picture: bool = True) -> None:
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")
     if picture:
-        command.add_argument("--plot", metavar="PICTURE", help="draw it, too: a file that ends in .svg, .png or .pdf")
+        command.add_argument("--plot", metavar="PICTURE", help="also draw it, to a file ending in .svg, .png or .pdf")
 
 
 def names_of(text: str, option: str) -> list[str]:

@@ -19,7 +19,7 @@ def add_plan(commands: "Commands") -> None:
     command.add_argument(
         "survey",
         metavar="SURVEY.toml",
-        help="a .toml or .json file of the features, and what is wanted of them",
+        help="a .toml or .json file of the questions, and of the tables that are wanted",
     )
     command.add_argument("--epsilon", type=float, help="total privacy budget of one whole report")
     _add_design(command)
@@ -38,7 +38,7 @@ def add_plan(commands: "Commands") -> None:
 
 def _add_design(command: argparse.ArgumentParser) -> None:
     """Add the options for what the best design is looked for."""
-    group = command.add_argument_group("the best design for what is wanted, unless you say yourself who is asked what")
+    group = command.add_argument_group("the best design for the tables that are wanted")
     group.add_argument(
         "--want",
         action="append",
@@ -57,7 +57,7 @@ def _add_design(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--goal",
         choices=("mean", "worst"),
-        help="serve the wanted tables best on average, or the worst of them (default: mean; worst with --half-width)",
+        help="minimize the mean error of the wanted tables, or the worst (default: mean; worst with --half-width)",
     )
     group.add_argument("--most", type=int, metavar="K", help="ask one person at most K questions")
 
@@ -65,7 +65,7 @@ def _add_design(command: argparse.ArgumentParser) -> None:
 def _add_own(command: argparse.ArgumentParser) -> None:
     """Add the options that say who is asked what."""
     group = command.add_argument_group(
-        "or say yourself who is asked what, and see what that tells of --want and --people"
+        "or decide yourself who is asked what, and see how precise the tables of --want will be"
     )
     group.add_argument("--split", action="store_true", help="ask everybody everything, each with a part of epsilon")
     group.add_argument(

@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 def add_power(commands: "Commands") -> None:
     """Add `deniable power`."""
-    command = add_command(commands, "power", "tell what a plan can show, before anybody is asked")
+    command = add_command(commands, "power", "say what a plan can detect, before anybody is asked")
     command.add_argument("plan", metavar="PLAN.json", help="a plan, as `deniable plan` writes it")
     command.add_argument("first", metavar="FEATURE", help="a flag, or an answer to a choice: age=65+")
     command.add_argument("second", metavar="FEATURE", help="another one")
     what = command.add_mutually_exclusive_group()
-    what.add_argument("--correlation", type=share_of, metavar="R", help="the correlation of the two to be seen")
+    what.add_argument("--correlation", type=share_of, metavar="R", help="the correlation to detect")
     what.add_argument(
         "--difference",
         type=share_of,
         metavar="SHARE",
-        help="the difference to be seen: of the share of the first between those with and without the second, a flag",
+        help="the difference to detect: in the share of the first, between those with and without the second (a flag)",
     )
     command.add_argument(
         "--people", type=people_of, metavar="N", help="how many respondents (default: those of the plan)"
     )
     command.add_argument(
-        "--power", type=share_of, default=0.8, metavar="SHARE", help="how surely it is to be seen (default 80%%)"
+        "--power", type=share_of, default=0.8, metavar="SHARE", help="the probability of detecting it (default 80%%)"
     )
     command.add_argument(
         "--guess",
         action="append",
         default=[],
         metavar="FEATURE=SHARE",
-        help="what share has a flag, or shares of all answers to a choice, with commas (default: all alike); may be "
-        "given more than once",
+        help="the assumed share of a flag, or shares of all answers to a choice, separated by commas (default: equal "
+        "shares); may be given more than once",
     )
     command.set_defaults(run=_power)
 
@@ -76,7 +76,7 @@ def _check(effect: float | None, n: int | None, power: float) -> None:
     if n is not None and n < 1:
         raise DeniableError(f"--people takes how many respondents there will be, above 0; found {n}")
     if effect is None and n is None:
-        raise DeniableError("give what is to be seen, --correlation or --difference; or how many --people are asked")
+        raise DeniableError("say what is to be detected, --correlation or --difference; or how many --people are asked")
 
 
 def _probability(

@@ -40,7 +40,7 @@ def add_randomize(commands: "Commands") -> None:
     )
     add_reading(command)
     command.add_argument(
-        "--keep-going", action="store_true", help="leave records out whose answers cannot be read, and say how many"
+        "--keep-going", action="store_true", help="leave out records whose answers cannot be read, and say how many"
     )
     command.set_defaults(run=_randomize)
 

@@ -24,7 +24,7 @@ def add_table(commands: "Commands") -> None:
         "names",
         nargs="+",
         metavar="FEATURE",
-        help="the features of the table; before them may stand more files of counts, of waves of other people",
+        help="the features of the table; more files of counts, from waves of other people, may come before them",
     )
     command.add_argument(
         "--method",
@@ -117,7 +117,7 @@ LIST = (
 
 def add_associations(commands: "Commands") -> None:
     """Add `deniable associations`."""
-    command = add_command(commands, "associations", "find which pairs of features go together, the surest first")
+    command = add_command(commands, "associations", "rank pairs of features by the evidence of an association")
     command.add_argument("counts", metavar="COUNTS", help=f"{COUNTS}; counts must hold pairs of features")
     command.add_argument("--top", type=int, default=20, help="how many pairs to print (default 20; 0 for all)")
     add_level(command)

@@ -16,7 +16,7 @@ def add_validate(commands: "Commands") -> None:
     command.add_argument(
         "-o", "--output", metavar="FOLDER", required=True, help="the folder to write pictures and numbers to"
     )
-    command.add_argument("--quick", action="store_true", help="fewer simulated surveys: seconds instead of minutes")
+    command.add_argument("--quick", action="store_true", help="fewer simulated surveys: about a minute instead of many")
     command.set_defaults(
         run=_validate,
         stopped="stopped; the same command repeats the first minute and goes on with coverage where it was",

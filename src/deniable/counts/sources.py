@@ -84,7 +84,7 @@ def _parts(source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int) 
         return
     for name in wanted[0]:
         if (times := source.schema_arrow.names.count(name)) != 1:
-            what = "is missing from the reports" if not times else "stands twice in the reports"
+            what = "is missing from the reports" if not times else "occurs twice in the reports"
             raise ReportError(f"column {name!r} {what}")
     first = 0
     for batch in source.iter_batches(rows, columns=wanted[0]):

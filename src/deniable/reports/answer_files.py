@@ -135,12 +135,12 @@ def _header(path: Path, form: CsvForm | None) -> list[str]:
 
 
 def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> None:
-    """Refuse a file in which a named column is missing or stands twice."""
+    """Refuse a file in which a named column is missing or occurs twice."""
     stripped = [name.strip() for name in header]
     for name in names:
         times = header.count(name) or stripped.count(name)
         if times != 1:
-            what = "stands twice" if times else "is missing"
+            what = "occurs twice" if times else "is missing"
             found = listed(header) or "none: the file is empty"
             marks = "; say what stands between columns: delimiter=';' (--delimiter ';')" if _is_unsplit(header) else ""
             spelt = "" if times else meant(name, header)

@@ -104,7 +104,7 @@ class _File:
         """Refuse a file without the arms' names, or with two columns of a name that is wanted."""
         for name in {self.wide.arm}.union(*self.wanted):
             if self.there[name] > 1:
-                raise ReportError(f"column {name!r} stands twice in the reports")
+                raise ReportError(f"column {name!r} occurs twice in the reports")
         if self.wide.arm not in self.there:
             raise ReportError(f"column {self.wide.arm!r} is missing from the reports, the names of their arms")
 
