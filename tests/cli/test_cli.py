@@ -388,7 +388,8 @@ def test_help_lists_the_commands_in_the_order_of_a_survey_each_in_one_line(
     with pytest.raises(SystemExit):
         main(["--help"])
     lines = capsys.readouterr().out.split("COMMAND\n")[1].split("\n\n")[0].splitlines()
-    commands = "schema plan power randomize count table conditional associations page demo validate"
+    commands = "schema plan show power randomize count table conditional difference mean compare regress "
+    commands += "associations page demo validate"
     assert [line.split()[0] for line in lines] == commands.split()
     assert all(re.match(r"    [a-z]+( \(report\))?  +\w+ .*\w", line) for line in lines)
 
