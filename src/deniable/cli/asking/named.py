@@ -1,14 +1,16 @@
 """What questions name: answers, groups of answers and scores, by the schema of the file that they are asked of."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import names_of
 from deniable.errors import DeniableError
-from deniable.survey.schema import Schema
+
+if TYPE_CHECKING:
+    from deniable.survey.schema import Schema
 
 
-def schema_of(file: str) -> Schema:
+def schema_of(file: str) -> "Schema":
     """The features of a file of counts, or of files of reports."""
     from deniable.counts.counts import Counts
     from deniable.counts.sources import find_files, plan_and_total
@@ -18,13 +20,13 @@ def schema_of(file: str) -> Schema:
     return plan_and_total(find_files(file))[0].schema
 
 
-def groups_of(schema: Schema, name: str, texts: Sequence[str]) -> list[Any]:
+def groups_of(schema: "Schema", name: str, texts: Sequence[str]) -> list[Any]:
     """Groups of answers to a feature: one answer each, or several with commas between them."""
     answers = schema[name].answers
     return [text if text in answers or "," not in text else names_of(text, "--between") for text in texts]
 
 
-def scores_of(schema: Schema, name: str, texts: Sequence[str]) -> dict[str | bool, float] | None:
+def scores_of(schema: "Schema", name: str, texts: Sequence[str]) -> dict[str | bool, float] | None:
     """The scores of answers, ANSWER=NUMBER each; None if there are none."""
     from deniable.estimates.answers_as_weights import place_of_answer
 

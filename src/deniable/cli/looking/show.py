@@ -19,7 +19,7 @@ MOST_TABLES = 12
 
 def add_show(commands: "Commands") -> None:
     """Add `deniable show`."""
-    command = add_command(commands, "show", "show what a plan, reports or counts hold and promise; compare two plans")
+    command = add_command(commands, "show", "show what a file holds and promises; compare two plans")
     command.add_argument(
         "files",
         nargs="+",
