@@ -17,15 +17,13 @@ const MAX_VALUES = 4096; // A choice has at most so many values, and a block so 
 const LITTLE = 171n; // From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 const ONE = 1n << 256n; // Logarithms are integers over this.
 const MEANING = ["version", "features", "arms", "assigned"]; // These parts of a plan make its fingerprint.
-// A plan and its features have these keys and no others; the last ones in version 2 alone.
-const PLAN_KEYS = ["epsilon", "fingerprint", "want", "n", "design", "reading", ...MEANING];
-const NEW_PLAN_KEYS = 2;
-const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"];
-const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS];
+const PLAN_KEYS = [...MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading"]; // A plan has no others.
+const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
+const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS]; // A feature has no others.
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
-const NUMBER = /^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|-?inf)$/;
-const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-0-9][-+.0-9eE]*/g; // the parts of valid JSON that matter to `checkText`
+const NUMBER = /^([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-?inf)$/;
+const TOKENS = /"(?:[^"\\]|\\.)*"|[{}:]|[-\d][-+.\deE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
 const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u; // control characters, and ends of lines
 const UNSEEN = /[\p{Cf}\p{DI}]/gu; // letters without ink and width: format characters, and default ignorable ones
@@ -143,7 +141,7 @@ export async function fingerprint(plan) {
   if (!subtle) throw new DeniableError("no WebCrypto digest here; serve the page by https, or from localhost");
   const meaning = Object.fromEntries(MEANING.filter((key) => has(plan, key)).map((key) => [key, plan[key]]));
   const digest = await subtle.digest("SHA-256", new TextEncoder().encode(canonical(meaning)));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [...new Uint8Array(digest)].map((byte) => hex(byte, 2)).join("");
 }
 
 /** Read and check a plan's JSON, as text or parsed, once for many reports; gives what all functions here take. */
@@ -155,8 +153,8 @@ export async function read(plan) {
   const tables = version === 1 ? armsOfVersion1(document) : document.arms;
   const features = document.features.map((table, place) => readFeature(table, place, version));
   const names = features.map(nameOf);
-  follow(names.length && areDifferent(names), "features of different names", names);
-  checkTexts("names", [...new Set([...names, ...features.flatMap(({ question }) => question ?? [])])]);
+  const questions = features.map(({ question }) => question).filter((question) => question && !names.includes(question));
+  checkTexts("names", [...names, ...new Set(questions)]);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table, number) => readArm(`arm ${number}`, table, features));
   checkArms(tables, arms, names);
@@ -329,7 +327,7 @@ function parse(plan) {
   const { version, features } = document;
   const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
   follow(known, "version 1 or 2, and features", version);
-  checkKeys("plan", document, version === 1 ? PLAN_KEYS.slice(0, -NEW_PLAN_KEYS) : PLAN_KEYS);
+  checkKeys("the plan", document, version, PLAN_KEYS);
   return document;
 }
 
@@ -375,14 +373,14 @@ function armsOfVersion1({ features }) {
 
 function readFeature(table, place, version) {
   const where = `feature ${place}`;
-  checkKeys(where, table, version === 1 ? KEYS.slice(0, -NEW_KEYS.length) : KEYS);
+  checkKeys(where, table, version, KEYS);
   const { name, values = [], edges, labels = {}, ...texts } = table;
   const { missing } = texts;
-  for (const text of [name, ...Object.values(texts)]) checkTexts(where, [text]);
+  for (const text of [name, ...valuesOf(texts)]) checkTexts(where, [text]);
   const enough = isArray(values) && (isBetween(values.length, 2, MAX_VALUES) || !has(table, "values"));
   follow(enough, `${where}: 2 to ${MAX_VALUES} values`, values);
   follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `${where}: labels of values`, labels);
-  checkTexts(where, [...values, ...Object.values(labels)]);
+  checkTexts(where, [...values, ...valuesOf(labels)]);
   const isRanged = has(table, "edges");
   if (missing) {
     const among = isRanged ? values.at(-1) === missing : values.includes(missing);
@@ -396,9 +394,10 @@ function readFeature(table, place, version) {
   return table;
 }
 
-function checkKeys(where, table, known) {
+function checkKeys(where, table, version, known) {
   const found = keysOf(table);
-  follow(found.every((key) => known.includes(key)), `keys of ${where}`, found);
+  const later = version === 1 ? ["arms", "assigned", ...NEW_KEYS] : [];
+  follow(found.every((key) => known.includes(key) && !later.includes(key)), `keys of ${where}`, found);
 }
 
 /** Words for the number ranges between edges. */
@@ -422,7 +421,7 @@ function seen(text) {
 }
 
 function readArm(where, table, features) {
-  const { name, share, blocks: tables, ...unknown } = isTable(table) ? table : {};
+  const { name, share, blocks: tables, ...unknown } = table ?? {};
   const right = isText(name) && isBetween(share, 1, SCALE) && isList(tables) && isEmpty(unknown);
   follow(right, `${where}: name, share, blocks`, table);
   const blocks = tables.map((block, number) => readBlock(`${where}, block ${number}`, block, features));
@@ -433,7 +432,7 @@ function readArm(where, table, features) {
 }
 
 function readBlock(where, table, all) {
-  const { features: places, protocol, ...unknown } = isTable(table) ? table : {};
+  const { features: places, protocol, ...unknown } = table ?? {};
   follow(isList(places) && isTable(protocol) && isEmpty(unknown), `${where}: features, protocol`, table);
   const right = areRising(places) && places.every((place) => isBetween(place, 0, all.length - 1));
   follow(right, `${where}: rising places`, places);
@@ -453,23 +452,18 @@ function checkProtocol(where, { name, ...found }, m, features) {
   const kind = features[1] ? "several" : m > 1 ? "choice" : "flag";
   follow(kinds.includes(kind), `${where}: ${name} is for ${kinds}`, kind);
   const wanted = keysOf(numbers);
-  follow(`${keysOf(found).sort()}` === `${wanted.sort()}`, `${where}: ${name} has ${wanted}`, found);
-  for (const key of wanted) {
-    const [least, most] = numbers[key];
-    follow(isBetween(found[key], least, most), `${where}: ${key} from ${least} to ${most}`, found[key]);
-  }
+  const within = wanted.every((key) => isBetween(found[key], ...numbers[key]));
+  follow(within && keysOf(found).length === wanted.length, `${where}: ${name} has ${shown(numbers)}`, found);
   const { p, q, size } = found;
-  follow(!p || p < q, `${where}: p below q`, found);
-  follow(!size || size * SCALE < q * m, `${where}: q above size / m`, q);
+  follow((!p || p < q) && (!size || size * SCALE < q * m), `${where}: q above p, or size / m`, found);
 }
 
 function checkArms(tables, arms, names) {
   const shares = tables.map(shareOf);
   checkTexts("arms", tables.map(nameOf));
   follow(sumOf(shares) === SCALE, `shares: sum ${SCALE}`, shares);
-  const asked = arms.flat(2).flatMap(({ places }) => places);
-  const never = names.filter((_, place) => !asked.includes(place));
-  follow(!never.length, "every feature asked", never);
+  const asked = arms.flat().flatMap(({ places }) => places);
+  follow(names.every((_, place) => asked.includes(place)), "every feature asked", asked);
   const open = arms.map((arm) => `${arm.filter(isPublic).map(({ places }) => places)}`);
   follow(open.every((one) => one === open[0]), "public in every arm", open);
 }
@@ -547,26 +541,28 @@ function encode({ name, values, edges, missing }, given) {
 
 /** A number, also from text such as "-1.5e3" or "inf", or from true and false; null for anything else. */
 function numberOf(answer) {
-  if (isText(answer)) return NUMBER.test(answer) ? Number(answer.replace("inf", "Infinity")) : null;
-  return ["number", "boolean"].includes(typeof answer) ? Number(answer) : null;
+  if (isText(answer)) return NUMBER.test(answer) ? +answer.replace("inf", "Infinity") : null;
+  return ["number", "boolean"].includes(typeof answer) ? +answer : null;
 }
 
 /** Write a number as a choice's values write it: whole ones without a point, others as short as is exact. */
 function numberText(number) {
   if (Number.isInteger(number)) return BigInt(number).toString();
   if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
-  return Math.abs(number) < 1e-4 ? number.toExponential().replace(/e-(\d)$/, "e-0$1") : String(number);
+  return Math.abs(number) < 1e-4 ? number.toExponential().replace(/e-(\d)$/, "e-0$1") : `${number}`;
 }
 
 // -- small things ------------------------------------------------------------------------------------------------------
 
 const has = Object.hasOwn;
 const keysOf = Object.keys;
+const valuesOf = Object.values;
 const asJson = JSON.stringify;
 const { isArray } = Array;
 const nameOf = ({ name }) => name;
 const shareOf = ({ share }) => share;
 const sumOf = (list) => list.reduce((a, b) => a + b);
+const hex = (number, width) => number.toString(16).padStart(width, 0);
 const isText = (value) => typeof value === "string";
 const isObject = (value) => typeof value === "object" && value !== null;
 const isTable = (value) => isObject(value) && !isArray(value);
@@ -579,7 +575,7 @@ const areDifferent = (list) => new Set(list).size === list.length;
 const areRising = (list) => list.every((one, at) => one !== null && (!at || list[at - 1] < one));
 
 /** A text whose order among others is by code points, as Python sorts, not by UTF-16. */
-const codePoints = (text) => Array.from(text, (letter) => letter.codePointAt().toString(16).padStart(6, 0)).join("");
+const codePoints = (text) => Array.from(text, (letter) => hex(letter.codePointAt(), 6)).join("");
 
 function canonical(value) {
   if (isArray(value)) return `[${value.map(canonical)}]`;
@@ -594,6 +590,6 @@ function shown(value) {
 }
 
 function freeze(value) {
-  if (isObject(value)) Object.values(value).forEach(freeze);
+  if (isObject(value)) valuesOf(value).forEach(freeze);
   return Object.freeze(value);
 }
