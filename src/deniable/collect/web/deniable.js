@@ -161,7 +161,7 @@ export async function read(plan) {
   follow(assigned === undefined || (assigned === true && arms[1]), "assigned: true, of several arms", assigned);
   const isNew = arms[0].some(({ places }) => places[1]) || features.some(hasNewKeys);
   const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && isNew);
-  follow(usual, `one arm: ${EVERYBODY}, with something new in version 2`, tables);
+  follow(usual, `one arm: ${EVERYBODY}, with something new`, tables);
   const products = arms.map((arm) => arm.reduce(([a, b], { ratio: [c, d] }) => [a * c, b * d], [1n, 1n]));
   const ratio = products.reduce((one, other) => (isAbove(other, one) ? other : one));
   checkStated(document, "epsilon", logUp(ratio));
@@ -345,7 +345,7 @@ function checkText(text) {
       open.at(-1).add(last);
       if (!open[1]) top = last;
     } else if (token[0] === '"') checkLetters((last = JSON.parse(token)));
-    else follow(!/[.eE]/.test(token) || !MEANING.includes(top), "integers without point and exponent", token);
+    else follow(!/[.eE]/.test(token) || !MEANING.includes(top), "integers in digits alone", token);
   }
 }
 
@@ -378,8 +378,8 @@ function readFeature(table, place, version) {
   const { missing } = texts;
   for (const text of [name, ...valuesOf(texts)]) checkTexts(where, [text]);
   const enough = isArray(values) && (isBetween(values.length, 2, MAX_VALUES) || !has(table, "values"));
-  follow(enough, `${where}: 2 to ${MAX_VALUES} values`, values);
-  follow(isTable(labels) && keysOf(labels).every((key) => values.includes(key)), `${where}: labels of values`, labels);
+  const right = enough && isTable(labels) && keysOf(labels).every((key) => values.includes(key));
+  follow(right, `${where}: 2 to ${MAX_VALUES} values, and labels of them`, table);
   checkTexts(where, [...values, ...valuesOf(labels)]);
   const isRanged = has(table, "edges");
   if (missing) {
@@ -387,9 +387,9 @@ function readFeature(table, place, version) {
     follow(values[0] ? among : !FLAG_WORDS.test(seen(missing)), `${where}: missing, an answer of its own`, missing);
   }
   if (isRanged) {
-    const right = isArray(edges) && edges.length > 2 && edges.length === values.length + !missing && edges.every(isText);
-    follow(right && areRising(edges.map(numberOf)), `${where}: rising edges, one more than ranges`, edges);
-    follow(rangesOf(edges).every((range, at) => range === values[at]), `${where}: values named after edges`, values);
+    const asMany = isArray(edges) && edges.length > 2 && edges.length === values.length + !missing && edges.every(isText);
+    const named = asMany && areRising(edges.map(numberOf)) && rangesOf(edges).every((range, at) => range === values[at]);
+    follow(named, `${where}: rising edges, and ranges named after them`, table);
   }
   return table;
 }
@@ -547,7 +547,7 @@ function numberOf(answer) {
 
 /** Write a number as a choice's values write it: whole ones without a point, others as short as is exact. */
 function numberText(number) {
-  if (Number.isInteger(number)) return BigInt(number).toString();
+  if (Number.isInteger(number)) return `${BigInt(number)}`;
   if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
   return Math.abs(number) < 1e-4 ? number.toExponential().replace(/e-(\d)$/, "e-0$1") : `${number}`;
 }
