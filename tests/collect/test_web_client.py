@@ -15,7 +15,7 @@ from spec.make_refusals import GOOD_ANSWERS
 from tests.support import javascript
 from tests.support.designs import DESIGNS
 from tests.support.javascript import CHROMIUM, FULL, MINIFIED, Case, in_chromium, in_node, in_python
-from tests.support.random_documents import altered, document_of, scripted_cases
+from tests.support.random_documents import altered, document_of, scripted_cases, sealed
 from tests.support.scripted import arm_source, client_source
 from tests.support.situations import PLANS
 from tests.support.slow_reports import drawn_arm
@@ -91,6 +91,28 @@ def test_every_plan_is_read_alike(run: javascript.Run, file: Path) -> None:
     expected = in_python(cases)
     assert not any(isinstance(one, str) for one in expected)
     assert run(file, cases) == expected
+
+
+# Letters without ink, blanks, ends of lines, control and combining characters, and the neighbours of some of them.
+ODD_LETTERS = [
+    *range(0x00, 0x30), *range(0x7F, 0xB0), 0x300, 0x301, 0x34F, 0x37E, 0x61C, 0x115F, 0x1160, 0x1680, 0x17B4, 0x17B5,
+    *range(0x180A, 0x1811), *range(0x1FFF, 0x2071), 0x212B, 0x27FF, 0x2800, 0x2801, 0x3000, 0x3164,
+    *range(0xFDFF, 0xFE11),
+    0xFEFF, 0xFFA0, *range(0xFFEE, 0xFFFD), 0x1BCA0, 0x1D173, 0xDFFFF, 0xE0000, 0xE0020, 0xE0100, 0xE0FFF, 0xE1000,
+]  # fmt: skip
+
+
+@everywhere
+def test_texts_that_look_alike_are_refused_alike(run: javascript.Run, file: Path) -> None:
+    pairs = [("a b", f"a{chr(code)}b") for code in ODD_LETTERS] + [("a", chr(code)) for code in ODD_LETTERS]
+    pairs += [("a", f"{chr(code)}a") for code in ODD_LETTERS]
+    pairs += [("é", "e\u0301"), ("Å", "\u212b"), ("é", "e\u200d\u0301"), ("a b", " a\u3000 b")]
+    protocol = {"name": "GRR", "keep": 9}
+    features = [{"name": "x", "values": [*pair], "protocol": protocol} for pair in pairs]
+    cases = [{"plan": json.dumps(sealed({"version": 1, "features": [feature]}))} for feature in features]
+    expected = in_python(cases)
+    assert 200 < expected.count("PlanError") < len(cases) - 200
+    assert [pair for pair, *both in zip(pairs, run(file, cases), expected, strict=True) if both[0] != both[1]] == []
 
 
 @cache
