@@ -528,7 +528,7 @@ function encode({ name, values, edges, missing }, given) {
   }
   const another = typeof answer === "boolean" || (number === null && !isText(answer));
   fit(!another, `${column} takes text or a number, and got another type`);
-  const code = values.indexOf(isText(answer) ? answer : numberText(number));
+  const code = values.indexOf(isText(answer) ? answer : edges ? "" : numberText(number)); // ranges have no numbers for names
   if (code >= 0) return code;
   fit(edges, `${column}: the answer is not one of its values ${shown(values)}`);
   fit(number !== null, `${column} takes a number`);
