@@ -212,6 +212,7 @@ def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:
 def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:
     """The places of different features by their names, or an error that begins with what asks for them."""
     have = names_of(features)
-    if not names or not all(isinstance(name, str) and name in have for name in names) or len(set(names)) < len(names):
-        raise EstimateError(f"{asker} {listed(have)}; found [{listed(names)}]")
+    unknown = [name for name in names if not isinstance(name, str) or name not in have]
+    if not names or unknown or len(set(names)) < len(names):
+        raise EstimateError(f"{asker} {listed(have)}; found [{listed(unknown[:1] or names)}]")
     return [have.index(name) for name in names]
