@@ -46,7 +46,8 @@ def test_counts(title: str, again: Any) -> None:
 def test_counts_of_some_of_the_respondents(again: Any, tmp_path: Path) -> None:
     counts = dn.count(some_reports(PLANS["one flag"], 50), order=1)
     some = dn.Counts(counts.plan, counts.tables, n=80)
-    assert (some.n, some.asked("a"), (some + some).n, (some + some).asked("a")) == (80, 50, 160, 100)
+    both = some + some.of_sources({})  # as if they were of others
+    assert (some.n, some.asked("a"), both.n, both.asked("a")) == (80, 50, 160, 100)
     assert some != counts
     assert again(some) == some
     some.save(tmp_path / "c.npz")

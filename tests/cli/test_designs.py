@@ -252,7 +252,8 @@ def test_tables_tell_how_many_were_asked(counted: dn.Counts, capsys: pytest.Capt
 def test_warnings_are_one_line_on_stderr(counted: dn.Counts, capsys: pytest.CaptureFixture[str]) -> None:
     """Arms of sizes that their shares do not explain, and waves that do not agree; results are still printed."""
     first, second, third = counted.arms
-    dn.Counts(counted.plan, arms=[first, second, sum([third] * 3)]).save("odd.npz")
+    others = third.of_sources({})  # as if they were of other people
+    dn.Counts(counted.plan, arms=[first, second, third + others + others]).save("odd.npz")
     capsys.readouterr()
     assert main(["table", "odd.npz", "smoker", "age"]) == 0
     out, err = capsys.readouterr()

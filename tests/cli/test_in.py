@@ -67,7 +67,10 @@ def test_python_takes_reports_counts_and_paths_alike() -> None:
             dn.regress(source, "a", on=["b"]).coefficients.tolist()
             == dn.regress(counts, "a", on=["b"]).coefficients.tolist()
         )
-    assert dn.estimate([reports, "c.npz"], "a").n == 800
+    others = dn.randomize({"a": ["yes", "no"] * 50, "b": [True, False] * 50}, plan, rng=1)
+    assert dn.estimate([others, "c.npz"], "a").n == 500
+    with pytest.raises(dn.EstimateError, match="these share a source"):
+        dn.estimate([reports, "c.npz"], "a")
     for wrong in ({"a": [True]}, 3, None):
         with pytest.raises(dn.EstimateError, match="takes counts"):
             dn.estimate(wrong, ["a"])

@@ -86,8 +86,10 @@ def test_reports_and_counts_say_how_many_and_what_was_checked(capsys: pytest.Cap
     found = as_json(capsys, "counts.npz")
     assert (found["reports"], found["tables"]) == (100, ["smoker x age"])
     Path("folder").mkdir()
-    for name in ("a", "b"):
-        Path(f"folder/{name}.parquet").write_bytes(Path("reports.parquet").read_bytes())
+    reports = dn.Reports.load("reports.parquet")
+    reports.save("folder/a.parquet")
+    answers = {feature.name: [feature.answers[0]] * 100 for feature in reports.plan.schema}
+    dn.randomize(answers, reports.plan, rng=np.random.default_rng(2)).save("folder/b.parquet")
     assert "folder: 200 reports in 2 files, " in shown(capsys, "folder")
 
 

@@ -4,6 +4,7 @@ The page sets these findings in words and pictures, and decides nothing itself.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -13,6 +14,7 @@ from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares
 from deniable.analyses.who_was_asked import Arms, arms_of
 from deniable.counts.counts import Counts
 from deniable.errors import DeniableWarning
+from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.intervals import checked_level
 from deniable.text.progress import told
 from deniable.text.width import shortened
@@ -65,3 +67,8 @@ def survey_findings(counts: Counts, *, level: float = 0.95) -> Findings:
 
 def _line(group: Group) -> str:
     return f"estimating shares of {shortened(group.features[0].name, 60)}"
+
+
+def chosen_table(counts: Counts, names: Sequence[str]) -> Estimate:
+    """The estimate of a table that somebody chose, about the population."""
+    return estimate(counts, names)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from deniable.analyses.findings import chosen_table
 from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
 from deniable.charts import interval_chart
@@ -17,7 +18,6 @@ from deniable.charts.interval_chart import Row
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
-from deniable.estimates.estimate import Estimate, estimate
 from deniable.page.blocks import SEE_TABLE, Chart, Table, asked_in_words, digits_for, numbers_of, percent, row_of
 from deniable.survey.describe import answer_in_words
 from deniable.survey.schema import Feature, Flag, Schema
@@ -116,7 +116,7 @@ def chosen(counts: Sequence[Counts], wanted: Sequence[Choice], level: float) -> 
 
 def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float) -> Chosen:
     holding = next((one for one in counts if one.holds(*choice.every)), counts[0])
-    est = estimate(holding, choice.every)
+    est = chosen_table(holding, choice.every)
     if choice.given:
         table = est.conditional(choice.names[0], given=list(choice.given), level=level)
     else:
@@ -125,7 +125,7 @@ def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float) -
     return Chosen(choice, _chart(name, est, choice, records, level), records)
 
 
-def _chart(name: str, est: Estimate, choice: Choice, records: Sequence[dict[str, Any]], level: float) -> Chart:
+def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]], level: float) -> Chart:
     """The chart of a chosen table."""
     features, lines = est.features, _told(est, choice, records)
     titles = [isolated(feature.title) for feature in features]
@@ -150,7 +150,7 @@ def _chart(name: str, est: Estimate, choice: Choice, records: Sequence[dict[str,
     return Chart(name, heading, caption, svg, table)
 
 
-def _told(est: Estimate, choice: Choice, records: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, ...], Share]]:
+def _told(est: Any, choice: Choice, records: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, ...], Share]]:
     """The answers in words and the share of each row; of the shares of a flag within groups, those of yes alone."""
     last = est.features[-1]
     yes_alone = bool(choice.given) and isinstance(last, Flag) and last.levels == 2
