@@ -278,7 +278,7 @@ def test_progress_is_for_terminals(survey: Path) -> None:
     Path("bad.csv").write_text(CSV.replace("young", "odd"))
     for answers, told in (
         ("answers.csv", "3 records randomized, .* per second"),
-        ("bad.csv", "deniable: bad.csv: row 1"),
+        ("bad.csv", "deniable: bad.csv: line 3"),
     ):
         command = f"{sys.executable} -m deniable randomize plan.json {answers} -o r.parquet"
         read, write = pty.openpty()

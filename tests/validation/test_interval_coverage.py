@@ -95,7 +95,8 @@ def test_tables_are_as_far_from_the_truth_as_it_is_said(found: list[Held]) -> No
     assert ratios[setting, "feasible"] == errors["error of feasible"] / errors["error of maximum likelihood"]
     plan = coverage_survey.plan_for("flags", 4.0, 2)
     own, reports = coverage_survey.survey(plan, 1_000_000, np.random.default_rng(1))
-    stderr = dn.estimate(dn.count(reports, ["f0", "f1"]), ["f0", "f1"]).table()["stderr"].to_numpy()
+    est = dn.estimate(dn.count(reports, ["f0", "f1"]), ["f0", "f1"], about="respondents")
+    stderr = est.table()["stderr"].to_numpy()
     expected = np.sqrt(np.mean(stderr**2) * 100)  # of 10 000 respondents
     assert errors["error of consistent"] == pytest.approx(expected, rel=0.2)
     np.testing.assert_allclose(own, coverage_survey.shares_for([2, 2]), atol=0.003)
