@@ -176,4 +176,4 @@ def test_the_page_says_truly_what_fields_name_and_how_often(plan: dn.Plan, recor
         assert row["given"] in row["named"]
         for one in row["named"].values():
             assert is_near(one["count"], row["n"], one["told"]), row
-            assert one["told"] == 1 or not is_near(one["count"], row["n"], one["told"] * 0.6)  # the test can fail
+            assert one["told"] == 1 or not is_near(one["count"], row["n"], one["told"] * 0.4)  # the test can fail
