@@ -134,7 +134,7 @@ RECORD = {
 IN_ARMS = dn.Plan(
     dn.Schema([dn.Flag("f"), dn.Choice("g", [*"abcd"]), dn.Flag("h")]), epsilon=1.5, arms=[["f"], ["g"], ["h", "f"]]
 )
-N = 4000
+N = 16000
 
 
 TOLD = """
@@ -176,4 +176,4 @@ def test_the_page_says_truly_what_fields_name_and_how_often(plan: dn.Plan, recor
         assert row["given"] in row["named"]
         for one in row["named"].values():
             assert is_near(one["count"], row["n"], one["told"]), row
-            assert one["told"] == 1 or not is_near(one["count"], row["n"], one["told"] * 0.4)  # the test can fail
+            assert one["told"] == 1 or not is_near(one["count"], row["n"], one["told"] * 0.6)  # the test can fail

@@ -98,7 +98,7 @@ class Posterior:
         Examples
         --------
         >>> proper = dn.estimate(counts, ["smoker"], method="feasible")
-        >>> proper.posterior(draws=200).table(level=0.9).column_names
+        >>> proper.posterior(draws=200, rng=1).table(level=0.9).column_names
         ['smoker', 'proportion', 'low', 'high']
         """
         low, high = shortest(self.draws, checked_level(level))

@@ -198,9 +198,7 @@ class Table:
         return bool(self.to_arrow().equals(other.to_arrow() if isinstance(other, Table) else other))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Table):
-            return self.about == other.about and self.equals(other)
-        return self.equals(other) if type(other).__name__ == "Table" and hasattr(other, "schema") else NotImplemented
+        return self.about == other.about and self.equals(other) if isinstance(other, Table) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
