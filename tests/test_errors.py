@@ -31,6 +31,9 @@ def test_frames_are_named_by_their_type() -> None:
 
 def test_lists_of_names_say_how_many_more_there_are() -> None:
     assert meant("Smokr", ["drinker", "smoker"]) == meant("SMOKER", ["smoker"]) == "; did you mean 'smoker'?"
+    assert meant("gr\u00f6\u00dfe", ["gro\u0308\u00dfe"]).endswith(
+        "looks the same but has other characters (blanks, or NFD): rename it"
+    )
     assert meant("age", ["drinker", "smoker"]) == meant("age", []) == ""
     assert listed([]) == ""
     assert listed(["a", "b"]) == "'a', 'b'"

@@ -18,12 +18,13 @@ REFUSED_PLANS = json.loads((SPEC / "refused_plans.json").read_text(encoding="utf
 REFUSED_ANSWERS = json.loads((SPEC / "refused_answers.json").read_text(encoding="utf-8"))
 VECTORS = json.loads((SPEC / "vectors.json").read_text(encoding="utf-8"))
 VECTORS_OF_ARMS = json.loads((SPEC / "vectors_of_arms.json").read_text(encoding="utf-8"))
+VECTORS_OF_KEPT = json.loads((SPEC / "vectors_of_kept.json").read_text(encoding="utf-8"))
 SCHEMA = json.loads((SPEC / "plan.schema.json").read_text(encoding="utf-8"))
 PAGE = (SPEC / "report-format.md").read_text(encoding="utf-8")
 
 # These rules compare one part of a plan with another, which no JSON Schema can.
 BEYOND_A_SCHEMA = {
-    "the fingerprint follows from version, features, arms and assigned": {
+    "the fingerprint follows from version, features, arms, assigned, repeat and fresh": {
         "changed without a new fingerprint",
         "a share moved without a new fingerprint",
         "an arm renamed without a new fingerprint",
@@ -62,6 +63,7 @@ BEYOND_A_SCHEMA = {
     },
     "randomized response is for flags; GRR, subset selection, unary encoding and local hashing are for choices, and "
     "for flags with missing": {"a flag alone by GRR", "a flag that may be skipped by randomized response"},
+    "beside fresh, every protocol is randomized response, GRR or public": {"a fresh coin over sets"},
     "arms have different names": {"two arms of one name"},
     "the shares of arms are whole numbers from 1 on that sum to 65536": {
         "shares off by one, below",
@@ -137,7 +139,9 @@ def test_the_schema_is_a_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("case", [*VECTORS, *VECTORS_OF_ARMS, *REFUSED_ANSWERS], ids=lambda case: case["title"])
+@pytest.mark.parametrize(
+    "case", [*VECTORS, *VECTORS_OF_ARMS, *VECTORS_OF_KEPT, *REFUSED_ANSWERS], ids=lambda case: case["title"]
+)
 def test_plans_follow_the_schema(case: dict[str, Any]) -> None:
     Draft202012Validator(SCHEMA).validate(case["plan"])
 

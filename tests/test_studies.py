@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.survey.protocols.base import bound
+from studies import whole_survey
 from studies.planner_surveys import marked_by_sets
 from tests.support.channels import channel
 from tests.support.situations import values
@@ -45,3 +46,18 @@ def test_the_study_of_the_planner_runs() -> None:
     )  # fmt: skip
     assert run.stdout.count("as it must be") == 6
     assert "MISSED" not in run.stdout
+
+
+@pytest.mark.slow
+def test_the_study_of_the_whole_survey_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the classic tables: a line for each setting, tables of four further off than those of three."""
+    monkeypatch.delenv("DENIABLE_DATA", raising=False)
+    monkeypatch.setattr(whole_survey, "SETTINGS", ((4.0, 1),))
+    whole_survey.run(quick=True)
+    printed = capsys.readouterr().out
+    lines = [list(map(float, line.replace(",", "").split())) for line in printed.splitlines() if line[:1] == " "]
+    assert [line[:2] for line in lines] == [[4, 30_000]]
+    assert all(0 < three < four < 15 and 50 < held <= 100 for _, _, three, four, held, *_ in lines)
+    assert "Left out: nltcs and adult" in printed

@@ -10,7 +10,7 @@ so that `import deniable.client` needs the standard library alone.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {  # of each promised name
     "survey.schema": ("Flag", "Choice", "Flags", "Schema"),
@@ -24,6 +24,8 @@ _HOMES = {  # of each promised name
     "reports.randomize": ("randomize",),
     "counts.counts": ("Counts",),
     "counts.count": ("count",),
+    "counts.warehouse.query": ("sql",),
+    "counts.warehouse.patterns": ("count_patterns",),
     "estimates.estimate": ("Estimate", "estimate"),
     "estimates.likelihood": ("maximum_likelihood",),
     "analyses.associations": ("associations",),
@@ -31,6 +33,7 @@ _HOMES = {  # of each promised name
     "analyses.comparison": ("compare",),
     "analyses.regression": ("regress",),
     "analyses.models.trend": ("trend",),
+    "analyses.whole_survey.fit": ("fit",),
     "page.page": ("write_page",),
     "errors": (
         "DeniableError", "SchemaError", "PlanError", "AnswerError", "ReportError", "CountError", "EstimateError",
@@ -48,8 +51,11 @@ if TYPE_CHECKING:
     from deniable.analyses.fit.check import check as check
     from deniable.analyses.models.trend import trend as trend
     from deniable.analyses.regression import regress as regress
+    from deniable.analyses.whole_survey.fit import fit as fit
     from deniable.counts.count import count as count
     from deniable.counts.counts import Counts as Counts
+    from deniable.counts.warehouse.patterns import count_patterns as count_patterns
+    from deniable.counts.warehouse.query import sql as sql
     from deniable.errors import AnswerError as AnswerError
     from deniable.errors import ArmSizeWarning as ArmSizeWarning
     from deniable.errors import CollectError as CollectError

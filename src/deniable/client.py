@@ -22,9 +22,10 @@ Every probability is an integer over 65 536 and every draw a 16-bit integer comp
 No draw is skipped because of the answer: length, number of draws and order are the same whatever was answered.
 spec/report-format.md draws the layout; spec/vectors.json has draws and bytes to check another client against.
 
-A plan is refused unless its fingerprint and its epsilon follow from its content, and its texts can be read and told
-apart. It is copied before it is checked, and the copy is what is used. Whoever can change a plan can still
-make another one, so `report` refuses what was not agreed to as well. No error quotes an answer.
+A plan whose answers are kept, `"repeat": "keep"`, is answered by keeping.py, beside this file. A plan is refused
+unless its fingerprint and its epsilon follow from its content, and its texts can be read and told apart. It is copied
+before it is checked, and the copy is what is used. Whoever can change a plan can still make another one, so `report`
+refuses what was not agreed to as well. No error quotes an answer.
 """
 
 import bisect
@@ -39,11 +40,10 @@ import re
 import struct
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from typing import Any, NamedTuple
 
 SCALE = 1 << 16  # Probabilities, and the shares of arms, are integers over this.
 PRIME = (1 << 31) - 1  # Hashes are polynomials modulo this prime.
@@ -52,13 +52,12 @@ EVERYBODY = "everybody"  # A plan without arms has one arm of this name.
 TEXTS = ("question", "missing", "label", "question_label", "help")  # These keys of a feature hold texts.
 NEW_KEYS = ("missing", "label", "labels", "question_label", "help")  # A feature has these in version 2 alone.
 KEYS = {1: ("name", "question", "values", "edges"), 2: ("name", "question", "values", "edges", *NEW_KEYS)}  # by version
-PLAN_KEYS = ("version", "features", "arms", "assigned", "epsilon", "fingerprint", "want", "n", "design", "reading")
+MEANING = ("version", "features", "arms", "assigned", "repeat", "fresh")  # These keys make a plan's fingerprint.
+PLAN_KEYS = (*MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading")
 MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
-
 Source = Callable[[int], bytes]  # n -> n random bytes
 Feature = Mapping[str, Any]
 Protocol = Mapping[str, Any]
-
 FLAG_WORDS = {"true": 1, "True": 1, "TRUE": 1, "1": 1, "false": 0, "False": 0, "FALSE": 0, "0": 0}
 CONTROL = {"Cc", "Cs", "Zl", "Zp"}  # Unicode's categories of control characters, half letters and ends of lines.
 # UNSEEN are Unicode's default ignorable code points, letters without ink and width, but for format characters.
@@ -66,7 +65,11 @@ UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
+WHOLE = ("Your whole report", "All your reports together")
+AGAIN = (  # what a second report gives away, made afresh or from kept answers
+    "This holds for one report. Another one about the same answers gives away as much again.",
+    "Asked again, this device sends what it kept of your first answers, even if yours change, and so nothing more.",
+)
 LITTLE = 171  # From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 WHO_DRAWS = (  # the device, or whoever invites people
     "You are asked one of {} sets of questions. This device draws it before any answer, so it says nothing of you.",
@@ -96,7 +99,7 @@ class Block(NamedTuple):
     protocol: Protocol
     public: bool  # whether the answer is shown as it is
     width: int  # bits of a report
-    ratio: "Fraction"  # e^epsilon
+    ratio: Fraction  # e^epsilon
 
 
 class CheckedPlan(NamedTuple):
@@ -110,6 +113,7 @@ class CheckedPlan(NamedTuple):
     public: tuple[str, ...]  # the features that every arm shows as they are
     assigned: bool  # whether whoever invites people gives them their arms, so that the device must not draw
     length: int  # bytes of a report
+    kept: int  # 0; or of kept answers the fresh coin's numerator, 65 536 without one: epsilon is of all their reports
 
 
 Plan = str | bytes | Mapping[str, Any] | CheckedPlan
@@ -152,12 +156,20 @@ def report(
     >>> len(report({"smoker": True}, plan.to_json(), expect=plan.fingerprint, at_most=1.0))
     1
     """
+    checked = agreed_plan(plan, expect, at_most, public)
+    _need(not checked.kept, "answers to this plan are kept: make its reports by deniable.keeping", "client.report")
+    return report_from(os.urandom, record, checked, arm)
+
+
+def agreed_plan(plan: Plan, expect: str | None, at_most: float, public: Iterable[str]) -> CheckedPlan:
+    """The plan, checked; and refused if it is not what was agreed to, as `report` says."""
     checked = read(plan)
     names = isinstance(public, Iterable) and not isinstance(public, Mapping)
     _need(names, "public must be a list of names", type(public).__name__)  # kinds alone: an answer might stand there
     agreed = [public] if isinstance(public, str) else list(public)
     _need(isinstance(expect, str | None), "expect must be a fingerprint, 64 characters", type(expect).__name__)
-    _need(_is_positive(at_most), "at_most must be a number above 0", type(at_most).__name__)
+    positive = isinstance(at_most, numbers.Real) and not isinstance(at_most, bool) and float(at_most) > 0
+    _need(positive, "at_most must be a number above 0", type(at_most).__name__)
     whole = f"the plan's whole fingerprint must be {expect!r}; get the expected plan, and all 64 characters of it"
     _need(expect in (None, checked.fingerprint), whole, checked.fingerprint)
     ask = "ask for a plan that protects more, or raise at_most if the respondent agreed to this one"
@@ -165,15 +177,15 @@ def report(
     others = [name for name in checked.public if name not in agreed]
     ask = "ask the respondent before you add a name there"
     _need(not others, f"what is sent as it is, unprotected, must stand in public={agreed!r}; {ask}", others)
-    return report_from(os.urandom, record, checked, arm)
+    return checked
 
 
 def report_from(source: Source, record: Mapping[str, Any], plan: Plan, arm: str | None = None) -> bytes:
     """`report` with its randomness as an argument, and without its refusals: for tests, never for real answers."""
     checked = read(plan)
-    bits = _arm_number(checked, arm, source)
+    bits = arm_number(checked, arm, source)
     blocks, position = checked.arms[bits], (len(checked.arms) - 1).bit_length()
-    codes = [_code(block, record) for block in blocks]
+    codes = [code_of(block, record) for block in blocks]
     for block, code in zip(blocks, codes, strict=True):
         field, width = PERTURB[block.protocol["name"]](code, block.m, block.protocol, source)
         bits |= field << position
@@ -184,15 +196,11 @@ def report_from(source: Source, record: Mapping[str, Any], plan: Plan, arm: str 
 def draw_arm(plan: Plan) -> str:
     """Draw an arm by the operating system's randomness: its name, for `questions` and then for `report`.
 
-    Examples
-    --------
-    >>> plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("rich")]), epsilon=1.0, arms=[["smoker"], ["rich"]])
-    >>> arm = draw_arm(plan.to_json())
-    >>> questions(plan.to_json(), arm) == [{"name": arm}]
-    True
+    >>> draw_arm(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0).to_json())
+    'everybody'
     """
     checked = read(plan)
-    return checked.names[_arm_number(checked, None, os.urandom)]
+    return checked.names[arm_number(checked, None, os.urandom)]
 
 
 def questions(plan: Plan, arm: str) -> list[dict[str, Any]]:
@@ -202,7 +210,7 @@ def questions(plan: Plan, arm: str) -> list[dict[str, Any]]:
     """
     checked, asked = read(plan), {}
     _need(arm is not None, f"the arm must be one of {_listed(checked.names)}", arm)
-    for block in checked.arms[_arm_number(checked, arm, bytes)]:  # by its name: nothing is drawn
+    for block in checked.arms[arm_number(checked, arm, bytes)]:  # by its name: nothing is drawn
         for place, feature in zip(block.places, block.features, strict=True):
             copied = json.loads(json.dumps(feature, default=dict))  # lists and objects of its own
             asked[place] = copied | ({"public": True} if block.public else {})
@@ -219,25 +227,26 @@ def promise(plan: Plan) -> str:
     worst: dict[str, Fraction | int] = {}  # by answer, e^epsilon of the block that protects it least
     for block in itertools.chain(*checked.arms):
         worst |= {title(one): max(block.ratio, worst.get(title(one), 1)) for one in block.features if not block.public}
-    alone: dict[str, list[str]] = {}
+    alike: dict[str, list[str]] = {}
     for name, most in worst.items():
-        alone.setdefault(_most(most), []).append(name)
-    whole = max(math.prod(block.ratio for block in arm) for arm in checked.arms)
+        alike.setdefault(_most(most), []).append(name)
+    fresh, whole, arms = 0 < checked.kept < SCALE, _largest(checked.arms, SCALE), len(checked.arms)
     public = ", ".join(title(block.features[0]) for block in checked.arms[0] if block.public)
     lines = [
         "Chance may change your answers on this device, before anything is sent.",
-        WHO_DRAWS[checked.assigned].format(len(checked.arms)) if len(checked.arms) > 1 else "",
-        f"Your whole report can raise what somebody suspects from 1 in 10 to {_most(whole)}.",
+        WHO_DRAWS[checked.assigned].format(arms) * (arms > 1),
+        f"{WHOLE[fresh]} can raise what somebody suspects from 1 in 10 to {_most(whole)}.",
+        f"One report alone: from 1 in 10 to {_most(_largest(checked.arms, checked.kept))}." * fresh,
         *(
             f"One answer, if all others are known: from 1 in 10 to {most} ({', '.join(n)})."
-            for most, n in alone.items()
+            for most, n in alike.items()
         ),
-        "All in all this protects little: whoever sees your report can become nearly sure." if whole > LITTLE else "",
-        "This holds for one report. Another one about the same answers gives away as much again.",
-        "All of this comes on top of what is sent unprotected." if public else "",
+        "All in all this protects little: whoever sees your report can become nearly sure." * (whole > LITTLE),
+        AGAIN[checked.kept > 0],
+        "All of this comes on top of what is sent unprotected." * bool(public),
     ]
-    shown = f"Not protected at all, but sent as it is: {public}." if public else ""
-    return "\n".join(filter(None, [*(lines if alone else ["Nothing is protected here."]), shown]))
+    lines = lines if alike else ["Nothing is protected here."]
+    return "\n".join(filter(None, [*lines, f"Not protected at all, but sent as it is: {public}." * bool(public)]))
 
 
 def title(feature: Feature) -> str:
@@ -248,15 +257,11 @@ def title(feature: Feature) -> str:
     return f"{feature.get('question_label', feature['question'])}: {feature.get('label', value)}"
 
 
-def _is_positive(number: Any) -> bool:
-    return isinstance(number, numbers.Real) and not isinstance(number, bool) and float(number) > 0
-
-
-def _most(ratio: "Fraction | int") -> str:
+def _most(ratio: Fraction | int) -> str:
     return f"at most {math.ceil(100 * ratio / (ratio + 9))} in 100"
 
 
-def _arm_number(plan: CheckedPlan, arm: str | None, source: Source) -> int:
+def arm_number(plan: CheckedPlan, arm: str | None, source: Source) -> int:
     """The number of a named arm, or of one that is drawn: the first whose cumulated shares are above the draw."""
     if arm is not None:
         _need(isinstance(arm, str), "the arm must be given by its name", type(arm).__name__)
@@ -274,9 +279,6 @@ def _listed(texts: Sequence[str]) -> str:
     return ", ".join(map(repr, texts[:8])) + (f", ... ({len(texts)} in all)" if len(texts) > 8 else "")
 
 
-# -- the plan ----------------------------------------------------------------------------------------------------------
-
-
 def read(plan: Plan) -> CheckedPlan:
     """Read and check a plan's JSON, once for many reports; what was read already is given back as it is."""
     if isinstance(plan, CheckedPlan):
@@ -289,18 +291,23 @@ def read(plan: Plan) -> CheckedPlan:
     arms = tuple(_arm(f"arm {number}", table, features) for number, table in enumerate(tables))
     _check_arms(tables, arms, names)
     _check_form(document, tables, arms)
-    largest = max(arms, key=lambda arm: math.prod(block.ratio for block in arm))
-    _check_stated(document, "epsilon", log_up(block.ratio for block in largest))
+    _check_repeat(document, arms)
+    _check_stated(document, "epsilon", log_up([_largest(arms, SCALE)]))
     return CheckedPlan(
         document["fingerprint"],
         float(document["epsilon"]),
         names=tuple(table["name"] for table in tables),
         bounds=tuple(itertools.accumulate(table["share"] for table in tables)),
         arms=arms,
-        public=tuple(block.features[0]["name"] for block in largest if block.public),
+        public=tuple(block.features[0]["name"] for block in arms[0] if block.public),
         assigned="assigned" in document,
         length=((len(arms) - 1).bit_length() + max(sum(block.width for block in arm) for arm in arms) + 7) // 8,
+        kept=document.get("fresh", SCALE) * ("repeat" in document),
     )
+
+
+def _largest(arms: Iterable[Sequence[Block]], fresh: int) -> Fraction:  # e^epsilon, after a fresh coin
+    return max(math.prod([ratio(block.protocol, block.m, fresh) for block in arm], start=Fraction(1)) for arm in arms)
 
 
 def parse(plan: Any) -> dict[str, Any]:
@@ -343,14 +350,14 @@ def _check_stated(document: dict[str, Any], key: str, made: Any) -> None:
 
 def fingerprint(plan: Mapping[str, Any]) -> str:
     """SHA-256 of what the plan means, as JSON with sorted keys, no spaces, in UTF-8."""
-    meaning = {key: plan[key] for key in ("version", "features", "arms", "assigned") if key in plan}
+    meaning = {key: plan[key] for key in MEANING if key in plan}
     text = json.dumps(meaning, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _arms_of_version_1(document: dict[str, Any]) -> list[Any]:
     """The one arm of a plan of version 1, which asks each feature by itself; its features lose their protocols."""
-    _need(not {"arms", "assigned"} & set(document), "a plan of version 1 has no arms", sorted(document))
+    _need({*MEANING[2:]}.isdisjoint(document), f"a plan of version 1 has no {', '.join(MEANING[2:])}", sorted(document))
     for place, feature in enumerate(document["features"]):
         right = isinstance(feature, dict) and "protocol" in feature
         _need(right, f"feature {place} of the plan must be a feature with a protocol", feature)
@@ -501,11 +508,19 @@ def _check_form(document: dict[str, Any], tables: list[Any], arms: Sequence[Sequ
     _need(right, "assigned must be true, of several arms, or left out", document.get("assigned"))
     if len(arms) == 1 and document["version"] == 2:
         together = any(len(block.places) > 1 for block in arms[0])
-        new = together or not {*itertools.chain(*document["features"])}.isdisjoint(NEW_KEYS)
-        what = (
-            f"one arm is named {EVERYBODY!r}, and is version 1 without blocks of several features, missing and labels"
-        )
+        new = together or "repeat" in document or not {*itertools.chain(*document["features"])}.isdisjoint(NEW_KEYS)
+        what = f"one arm is named {EVERYBODY!r}, and is version 1 without blocks, missing, labels and repeat"
         _need(new and tables[0]["name"] == EVERYBODY, what, tables)
+
+
+def _check_repeat(document: dict[str, Any], arms: Sequence[Sequence[Block]]) -> None:
+    """Refuse another repeat than "keep", a fresh coin without it, and one after a protocol that shows no one answer."""
+    repeat, fresh = document.get("repeat", "keep"), document.get("fresh", 1)
+    _need(repeat == "keep", "repeat must be 'keep' or left out", repeat)
+    right = type(fresh) is int and 0 < fresh < SCALE and not ("fresh" in document and "repeat" not in document)
+    _need(right, f"fresh must be a number from 1 to {SCALE - 1}, beside repeat", fresh)
+    others = {block.protocol["name"] for block in itertools.chain(*arms)} - {*ONE_VALUE}
+    _need(not others or "fresh" not in document, f"fresh is for {', '.join(ONE_VALUE)} alone", others)
 
 
 def _check_protocol(where: str, protocol: Protocol, m: int) -> None:
@@ -523,78 +538,72 @@ def _check_protocol(where: str, protocol: Protocol, m: int) -> None:
     _need("size" not in wanted or size * SCALE < q * m, f"{where}: q must be above {size}/{m} of {SCALE}", q)
 
 
-def ratio(protocol: Protocol, m: int) -> "Fraction":
+def ratio(protocol: Protocol, m: int, fresh: int = SCALE) -> Fraction:
     """e^epsilon of a protocol for m values: the largest ratio of a report's probabilities under two answers."""
-    from fractions import Fraction
-
     if protocol["name"] == "public":
         return Fraction(1)
     if "size" in protocol:
         return Fraction(protocol["q"] * (m - protocol["size"]), (SCALE - protocol["q"]) * protocol["size"])
     if "keep" in protocol:
-        return 1 + Fraction(protocol.get("buckets", m) * protocol["keep"], SCALE - protocol["keep"])
-    p, q = protocol["p"], protocol["q"]
-    one, zero = Fraction(q, p), Fraction(SCALE - p, SCALE - q)
+        kept = protocol["keep"] * fresh  # over 65 536^2: two coins, both of which must say so
+        return 1 + Fraction(protocol.get("buckets", m) * kept, SCALE**2 - kept)
+    p, q = (2 * fresh * protocol[key] + (SCALE - fresh) * SCALE for key in "pq")  # over 2 * 65 536^2, or any of two
+    one, zero = Fraction(q, p), Fraction(2 * SCALE**2 - p, 2 * SCALE**2 - q)
     return max(one, zero) if protocol["name"] == "randomized response" else one * zero
 
 
-def log_up(ratios: "Iterable[Fraction]") -> float:
+def log_up(ratios: Iterable[Fraction]) -> float:
     """The logarithm of a product of fractions, rounded up to the next float: never understated."""
-    from decimal import Context, Decimal, localcontext
-
     with localcontext(Context(prec=50)):
         exact = sum((Decimal(r.numerator).ln() - Decimal(r.denominator).ln() for r in ratios), Decimal(0))
         nearest = float(exact)
         return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
-# -- answers -----------------------------------------------------------------------------------------------------------
-
-
-def _code(block: Block, record: Mapping[str, Any]) -> int:
+def code_of(block: Block, record: Mapping[str, Any]) -> int:
     """The code of a combination of answers: codes of its features as digits, the first one slowest."""
     code = 0
     for feature, levels in zip(block.features, block.levels, strict=True):
-        given = answer(record, feature["name"], skipped="missing" in feature)
-        code = code * levels + encode(feature, given)
+        code = code * levels + encode(feature, answer(record, feature["name"], skipped="missing" in feature))
     return code
 
 
 def answer(record: Mapping[str, Any], name: str, *, skipped: bool = False) -> Any:
     """Look a feature's answer up in a record: None if it is not there and the question may be skipped."""
-    if not isinstance(record, Mapping):
-        raise AnswerError("a record is a mapping such as {'smoker': True}; found " + type(record).__name__)
-    if name not in record and not skipped:
-        raise AnswerError(f"column {name!r} is missing")
+    _fit(isinstance(record, Mapping), "a record is a mapping such as {'smoker': True}; found " + type(record).__name__)
+    hint = "; of a multi-select question each answer is a flag of its own, True or False" * (": " in name)
+    _fit(name in record or skipped, f"column {name!r} is missing{hint}")
     return record.get(name)
+
+
+def _fit(right: Any, what: str) -> None:
+    if not right:
+        raise AnswerError(what)
 
 
 def encode(feature: Feature, answer: Any) -> int:
     """Turn an answer into its code: 0 or 1 for a flag, 2 for a skipped one; the value's index for a choice."""
     name, values, found = feature["name"], feature.get("values"), number(answer)
     if answer is None or (isinstance(answer, str) and not answer) or (found is not None and math.isnan(found)):
-        if "missing" not in feature:
-            hint = "leave the record out, or let the question be skipped: missing='no answer'"
-            raise AnswerError(f"column {name!r} has no answer (null); {hint}")
+        hint = "leave the record out, or let the question be skipped: missing='no answer'"
+        _fit("missing" in feature, f"column {name!r} has no answer (null); {hint}")
         answer, found = feature["missing"], None
     if values is not None:
         return _encode_choice(feature, answer, found)
     if isinstance(answer, str) and (answer in FLAG_WORDS or answer == feature.get("missing")):
         return FLAG_WORDS.get(answer, 2)
-    if not isinstance(answer, str) and found in (0, 1):
-        return int(found)
-    raise AnswerError(f"column {name!r} is a flag and takes true, false, 1 or 0")
+    _fit(not isinstance(answer, str) and found in (0, 1), f"column {name!r} is a flag and takes true, false, 1 or 0")
+    return int(found or 0)
 
 
 def _encode_choice(feature: Feature, answer: Any, found: float | None) -> int:
     name, values = feature["name"], feature["values"]
-    if isinstance(answer, bool) or (found is None and not isinstance(answer, str)):
-        raise AnswerError(f"column {name!r} takes text or a number, and got another type")
+    right = not isinstance(answer, bool) and (found is not None or isinstance(answer, str))
+    _fit(right, f"column {name!r} takes text or a number, and got another type")
     if "edges" in feature:
         return _encode_number(feature, answer, found)
-    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(found))
-    if code is None:
-        raise AnswerError(f"column {name!r}: the answer is not one of its values {_listed(values)}")
+    code = _codes(tuple(values)).get(answer if isinstance(answer, str) else number_text(found), -1)
+    _fit(code >= 0, f"column {name!r}: the answer is not one of its values {_listed(values)}")
     return code
 
 
@@ -606,10 +615,9 @@ def _encode_number(feature: Feature, answer: Any, found: float | None) -> int:
     above = sum([given >= bound for bound in bounds])  # edges at or below the number
     if code is not None:
         return code
-    if found is None:
-        raise AnswerError(f"column {name!r} takes a number")
-    if not bounds[0] <= found <= bounds[-1]:
-        raise AnswerError(f"column {name!r}: the answer is outside its ranges, {edges[0]} to {edges[-1]}")
+    _fit(found is not None, f"column {name!r} takes a number")
+    within = bounds[0] <= given <= bounds[-1]
+    _fit(within, f"column {name!r}: the answer is outside its ranges, {edges[0]} to {edges[-1]}")
     return min(above, len(bounds) - 1) - 1
 
 
@@ -707,5 +715,6 @@ INTEGERS: dict[str, dict[str, tuple[int, int]]] = {  # what a protocol's JSON ho
     "local hashing": {"keep": _COIN, "buckets": (2, MAX_VALUES)},
     "public": {},
 }
+ONE_VALUE = ("randomized response", "GRR", "public")  # These show one answer, which a fresh coin can follow.
 FLAGS_ONLY = ("randomized response",)
 CHOICES_ONLY = ("GRR", "subset selection", "unary encoding", "local hashing")

@@ -22,7 +22,7 @@ The command line prints any error as one line and exits with status 1.
 
 from collections.abc import Iterable
 
-from deniable.client import AnswerError, DeniableError, PlanError
+from deniable.client import AnswerError, DeniableError, PlanError, seen
 
 __all__ = [
     "AnswerError", "ArmSizeWarning", "CollectError", "CountError", "DeniableError", "DeniableWarning", "EstimateError",
@@ -96,6 +96,10 @@ def meant(name: str, names: Iterable[str]) -> str:
 
     by_small = {one.casefold(): one for one in names}
     found = get_close_matches(name.casefold(), by_small, n=1, cutoff=LIKE)
+    if found and seen(name) == seen(by_small[found[0]]):
+        return (
+            f"; {abbreviated(by_small[found[0]])} looks the same but has other characters (blanks, or NFD): rename it"
+        )
     return f"; did you mean {abbreviated(by_small[found[0]])}?" if found else ""
 
 

@@ -47,3 +47,10 @@ def test_an_estimate_is_not_compared_with_itself() -> None:
     est = dn.estimate(survey(2_000)[1], ["smoker", "drinker", "age"])
     with pytest.raises(dn.EstimateError, match="the same one twice"):
         dn.compare(est, est)
+
+
+def test_two_estimates_from_the_same_reports_are_not_compared() -> None:
+    counts = survey(2_000)[1]
+    first, second = (dn.estimate(counts, ["smoker", "age"], method=method) for method in ("consistent", "unbiased"))
+    with pytest.raises(dn.EstimateError, match="of different respondents; these share a source"):
+        dn.compare(first, second)

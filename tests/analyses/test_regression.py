@@ -107,7 +107,7 @@ def test_odd_questions_say_what_to_do() -> None:
     _, counts = survey(2_000)
     for ask, words in (
         *((lambda what=what: dn.regress(counts, what, on=["smoker"]), "as (name, answer)") for what in ODD[:-1]),
-        (lambda: dn.regress(counts, "smoker", on=[("age", "old")]), "by their names"),
+        (lambda: dn.regress(counts, "smoker", on=[("age",)]), "by their names"),
         (lambda: dn.regress(dn.estimate(counts, ["smoker", "age"]), "smoker", on=["age"]), "regress takes counts"),
     ):
         with pytest.raises(dn.EstimateError) as told:
@@ -174,3 +174,43 @@ def test_intervals_of_regression_hold_with_few_respondents_and_rare_outcomes(n: 
         normal.append(np.abs(found.coefficients - (outcome, 0)) > 1.96 * found.stderr)
     assert np.mean(missed, axis=0).max() < 0.07 + 3 * sqrt(0.05 * 0.95 / 500)
     assert np.mean(normal, axis=0).max() > 0.09  # the control: normal intervals do not hold
+
+
+def test_single_answers_and_answers_taken_together_are_regressed_on() -> None:
+    """An indicator against all other answers of its feature: the difference of two shares, by hand."""
+    schema = dn.Schema([dn.Flag("y"), dn.Choice("b", ["p", "q", "r"])])
+    plan = dn.Plan(schema, {"y": dn.RandomizedResponse(epsilon=3.0), "b": dn.GRR(epsilon=3.0)})
+    of = dn.simulate.truth(schema, np.array([[0.3, 0.2, 0.1], [0.1, 0.1, 0.2]]))
+    counts = dn.simulate.counts(of, plan, np.random.default_rng(1), n=20_000)
+    est = dn.estimate(counts, ["y", "b"])
+    for answer, term in (("r", "b: r"), (["q", "r"], "b: q or r")):
+        found = dn.regress(counts, "y", on=[("b", answer)])
+        assert found.terms == ("constant", term)
+        some, share = est.cell(b=answer).value, est.cell(y=True).value
+        among = est.cell(y=True, b=answer).value / some
+        others = (share - among * some) / (1 - some)
+        assert found.coefficients == pytest.approx([others, among - others])
+        log_odds = dn.regress(counts, "y", on=[("b", answer)], kind="logistic").coefficients
+        odds = among / (1 - among) / (others / (1 - others))
+        assert log_odds == pytest.approx([np.log(others / (1 - others)), np.log(odds)])
+    whole, both = (dn.regress(counts, "y", on=on) for on in (["b"], [("b", "q"), ("b", "r")]))
+    assert both.coefficients == pytest.approx(whole.coefficients)
+    assert whole.terms == both.terms
+    for on in ([("b", "r"), "b"], [("b", "r"), ("b", "r")], ["b", "b"]):
+        with pytest.raises(dn.EstimateError, match="each feature once; found 'b' again"):
+            dn.regress(counts, "y", on=on)
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+@pytest.mark.parametrize(("shares", "rare", "common"), [((0.6, 0.4, 0.0), "r", "p"), ((0.0, 0.4, 0.6), "p", "r")])
+def test_the_advice_for_a_rare_answer_names_it(kind: str, shares: tuple[float, ...], rare: str, common: str) -> None:
+    """Whether it is one of the terms or the answer that is left out; and what is advised can be done."""
+    schema = dn.Schema([dn.Flag("y"), dn.Choice("b", ["p", "q", "r"])])
+    plan = dn.Plan(schema, {"y": dn.RandomizedResponse(epsilon=3.0), "b": dn.GRR(epsilon=3.0)})
+    of = dn.simulate.truth(schema, {"y": 0.4, "b": list(shares)})
+    counts = dn.simulate.counts(of, plan, np.random.default_rng(1), n=2_000)
+    found = dn.regress(counts, "y", on=["b"], kind=kind)
+    assert not found.enough
+    assert f"The rarest answer is b: {rare}" in found.why
+    assert f"on=[('b', '{common}')]" in found.why
+    assert dn.regress(counts, "y", on=[("b", common)], kind=kind).enough

@@ -54,3 +54,27 @@ def test_among_those_listed_intervals_hold_and_effects_are_not_too_large(tests: 
     assert np.mean(plain) > 0.08  # the control: intervals that know nothing of the selection
     assert 0.8 < np.mean(shrunken) < 1.2
     assert np.mean(raw) > 1.3  # the control: effects as they were found
+
+
+def test_shrinkage_is_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    p_values = np.append(np.random.default_rng(4).random(50) ** 3, np.nan)
+    found = []
+    for block in (50, 49, 7, 1):
+        monkeypatch.setattr("deniable.analyses.selected_lists.BLOCK", block)
+        found.append(shrinkage(p_values))
+    assert np.isnan(found[0][-1])
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-12)
+
+
+def test_memory_does_not_grow_with_the_tests() -> None:
+    import tracemalloc
+
+    most = []
+    for tests in (5_000, 20_000):
+        p_values = np.random.default_rng(1).random(tests)
+        tracemalloc.start()
+        shrinkage(p_values)
+        most.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert most[1] < 1.1 * most[0] + 100 * 15_000  # a few numbers for each test, not thousands

@@ -58,6 +58,7 @@ def test_refusals_and_too_few_reports() -> None:
         "a time for each of 3 waves": lambda: dn.trend(ests, "drinks", times=[1, 2]),
         "not all the same": lambda: dn.trend(ests, "drinks", times=[1, 1, 1]),
         "the same one twice": lambda: dn.trend([ests[0], ests[0]], "drinks"),
+        "these share a source": lambda: dn.trend([ests[0], ests[0].about("population")], "drinks"),
         "about the same subject": lambda: dn.trend([ests[0], ests[1].about("respondents")], "drinks"),
         "estimates or counts": lambda: dn.trend([1, 2], "drinks"),  # type: ignore[list-item]
         "takes estimates": lambda: dn.trend([counts(PLAIN, 1), counts(PLAIN, 2)], lambda est: est.cell(drinks=True)),

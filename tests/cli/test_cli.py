@@ -309,10 +309,10 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
     capsys.readouterr()
     assert main(["table", "c.npz", "smoker", "age", "--respondents", "--level", "0.999", "--simultaneous"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "About the respondents; simultaneous 99.9% intervals; 3,000 reports."
+    assert first.startswith("About the respondents; simultaneous 99.9% intervals; 3,000 reports, ±")
     assert main(["table", "c.npz", "smoker", "age"]) == 0
     told, *lines = capsys.readouterr().out.splitlines()
-    assert told == "About the population; 95% intervals; 3,000 reports."
+    assert told.startswith("About the population; 95% intervals; 3,000 reports, ±")
     assert lines[0].split() == ["smoker", "age", "proportion", "stderr", "low", "high"]
     young = est.cell(smoker=True, age="young")
     numbers = [young.value, young.stderr, *young.confidence_interval()]
@@ -346,7 +346,8 @@ def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out) == printed(est.conditional("smoker", given="age", level=0.9), est, 0.9)
     assert main(["conditional", "c.npz", "smoker", "--given", "age", "--population"]) == 0
     told, *lines = capsys.readouterr().out.splitlines()
-    assert told == "About the population; 95% intervals; 3,000 reports."
+    crafted = f"±{est.conditional('smoker', given='age').about.influence:.2g} if 1% are crafted"
+    assert told == f"About the population; 95% intervals; 3,000 reports, {crafted}."
     assert lines[0].split() == ["age", "smoker", "proportion", "stderr", "low", "high"]
     rows = dn.associations(counts).to_pylist()
     assert main(["associations", "c.npz", "--top", "1", "--json"]) == 0
@@ -388,8 +389,8 @@ def test_help_lists_the_commands_in_the_order_of_a_survey_each_in_one_line(
     with pytest.raises(SystemExit):
         main(["--help"])
     lines = capsys.readouterr().out.split("COMMAND\n")[1].split("\n\n")[0].splitlines()
-    commands = "schema plan show power serve collect randomize count table conditional difference mean compare regress"
-    commands += " associations page demo validate"
+    commands = "schema plan show power audit sign verify serve collect randomize count sql table conditional difference"
+    commands += " mean compare regress associations page demo validate"
     assert [line.split()[0] for line in lines] == commands.split()
     assert all(re.match(r"    [a-z]+( \(report\))?  +\w+ .*\w", line) for line in lines)
 

@@ -35,6 +35,10 @@ FAILURES = {
     "no folder": (["r.parquet", "-o", "none/r.html"], "there is no folder"),
     "over its input": (["r.parquet", "-o", "r.parquet"], "would be written over"),
     "over its counts": (["--counts", "c.npz", "-o", "c.npz"], "would be written over"),
+    "another kind of file": (
+        ["r.parquet", "-o", "page.pdf"],
+        "page.pdf: a page is written to an HTML file; call it page.html",
+    ),
     "one table alone": (
         ["--counts", "single.npz"],
         "the page needs every pair of features, as `deniable count --order 2`",

@@ -42,6 +42,18 @@ def same(plan: dn.Plan, other: dn.Plan) -> bool:
     return plan == other and (plan.want, plan.n) == (other.want, other.n)
 
 
+def test_questions_that_no_table_wants_are_spared_or_left_out(
+    schema: dn.Schema, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = ("--epsilon", "2", "--want", "smoker,age")
+    assert same(planned(*some, "--spare", "10%"), dn.design(schema, epsilon=2.0, want=[("smoker", "age")], spare=0.1))
+    capsys.readouterr()
+    assert planned(*some, "--only-wanted", "--public", "region").schema.names == ("smoker", "age", "region")
+    assert "Not asked, as no wanted table has them: drinks.\n" in capsys.readouterr().err
+    assert main(["plan", "survey.toml", "--epsilon", "2", "--only-wanted"]) == 1
+    assert "say which tables are wanted" in capsys.readouterr().err
+
+
 def test_every_pair_is_wanted_by_default(schema: dn.Schema) -> None:
     assert same(planned("--epsilon", "2"), dn.design(schema, epsilon=2.0))
     assert same(planned("--epsilon", "2", "--order", "1"), dn.design(schema, epsilon=2.0, order=1))

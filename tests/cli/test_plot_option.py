@@ -1,5 +1,6 @@
 """`--plot` draws what a command prints, and `deniable table` loads no more than it needs."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,9 @@ COMMANDS = {
     "table": ["smoker", "age"],
     "conditional": ["smoker", "--given", "age"],
     "associations": [],
+    "difference": ["smoker", "--between", "age", "18-29,30-44", "65+"],
+    "mean": ["age", "--by", "smoker", "--score", "18-29=24", "--score", "30-44=37", "--score", "65+=75"],
+    "regress": ["smoker", "age", "--logistic"],
 }
 
 
@@ -45,6 +49,16 @@ def test_a_picture_of_no_kind_is_refused(counts: str, tmp_path: Path, capsys: py
     assert main(["table", counts, "smoker", "--plot", str(tmp_path / "x.doc")]) == 1
     assert "no picture ends in 'doc'" in capsys.readouterr().err
     assert not (tmp_path / "x.doc").exists()
+
+
+def test_linear_algebra_has_one_thread_unless_somebody_said_otherwise(
+    counts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that wait for work would take more of the processors than the work."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    assert main(["table", counts, "smoker"]) == 0
+    assert (os.environ["OPENBLAS_NUM_THREADS"], os.environ["MKL_NUM_THREADS"]) == ("1", "3")
 
 
 def test_a_table_needs_neither_arrow_nor_data_frames(counts: str) -> None:

@@ -108,6 +108,8 @@ EVERYBODY = [
     ("POST", "/batches", {"headers": OF_PLAN}, 200),
     ("GET", "/plan.json", {}, 200),
     ("GET", f"/plans/{PLAN.fingerprint}.json", {}, 200),
+    ("GET", "/plan.sig", {}, 404),
+    ("GET", f"/plans/{PLAN.fingerprint}.sig", {}, 404),
     ("GET", "/healthz", {}, 200),
     ("GET", "/metrics", {}, 200),
     ("GET", "/openapi.json", {}, 200),

@@ -14,6 +14,7 @@ from deniable.collect.app import _web_files
 from tests.support.collect.browsing import PLAN
 from tests.support.designs import DESIGNS
 from tests.support.javascript import FULL, WEB, node
+from tests.support.kept_plans import KEPT
 from tests.support.situations import PLANS
 
 PAGE = WEB.parent / "survey_page"
@@ -25,7 +26,7 @@ PLACES = re.compile(r"\{(\w+)\}")
 def test_the_collector_gives_every_file_of_the_page() -> None:
     names = {path.relative_to(PAGE).as_posix() for path in PAGE.rglob("*.*")} - {"index.html"}
     given = {route.path.removeprefix("/") for route in _web_files()}
-    assert given == names | {"", "deniable.js", "deniable.min.js"}
+    assert given == names | {"", "deniable.js", "deniable.min.js", "signature.js", "keeping.js"}
 
 
 def test_the_page_names_no_other_site_and_has_no_code_of_its_own_in_its_html() -> None:
@@ -58,7 +59,7 @@ def test_every_word_is_used_and_every_used_word_is_there() -> None:
 def test_every_promise_is_said_in_every_language() -> None:
     lines = {
         line
-        for plan in (PLAN, *PLANS.values(), *DESIGNS.values())
+        for plan in (PLAN, *PLANS.values(), *DESIGNS.values(), *KEPT.values())
         for line in client.promise(plan.to_json()).split("\n")
     }
     assert len(lines) > 20

@@ -15,6 +15,7 @@ from spec.make_refusals import GOOD_ANSWERS
 from tests.support import javascript
 from tests.support.designs import DESIGNS
 from tests.support.javascript import CHROMIUM, FULL, MINIFIED, Case, in_chromium, in_node, in_python
+from tests.support.kept_plans import KEPT
 from tests.support.random_documents import altered, document_of, scripted_cases, sealed
 from tests.support.scripted import arm_source, client_source
 from tests.support.situations import PLANS
@@ -87,7 +88,7 @@ def test_the_refused_answers_are_refused_for_what_is_wrong_with_them(run: javasc
 @everywhere
 def test_every_plan_is_read_alike(run: javascript.Run, file: Path) -> None:
     """Epsilon, fingerprint, length, questions of each arm, and the promise word by word."""
-    cases = [{"plan": plan.to_json()} for plan in (*PLANS.values(), *DESIGNS.values())]
+    cases = [{"plan": plan.to_json()} for plan in (*PLANS.values(), *DESIGNS.values(), *KEPT.values())]
     expected = in_python(cases)
     assert not any(isinstance(one, str) for one in expected)
     assert run(file, cases) == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.counts.fit import FALSE_ALARM, Fit, _marked_moments, _weights, fits, influence
+from deniable.counts.fit import FALSE_ALARM, Fit, _marked_moments, _weights, fits
 from deniable.counts.repeated_reports import repeated_runs, run_length
 from tests.support.misfits import KINDS, SCHEMA, TRUTHS, alarms, plan, read_as, surveys
 
@@ -64,7 +64,8 @@ def test_influence_is_what_crafted_reports_do() -> None:
         dn.estimate(dn.Counts(one, {"smoker": [10_000, marked]}), "smoker").cell(smoker=True).value
         for marked in (5_000, 5_100)
     ]
-    assert influence(dn.Counts(one, {"smoker": [10_000, 5_000]}))["smoker"] == pytest.approx(shares[1] - shares[0])
+    found = dn.check(dn.Counts(one, {"smoker": [10_000, 5_000]})).influence
+    assert found == {"smoker": pytest.approx(shares[1] - shares[0])}
 
 
 # -- reports -----------------------------------------------------------------------------------------------------------
@@ -123,3 +124,17 @@ def test_a_fit_says_what_was_found() -> None:
     with pytest.raises(dn.CountError, match="check takes Counts, Reports, or a path"):
         dn.check(3)
     assert fits(dn.Counts(plan(1.0, "GRR"), n=5)) == []
+
+
+def test_sizes_of_arms_are_checked_where_there_are_enough_reports() -> None:
+    flags = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    arms = dn.Plan(flags, epsilon=4.0, arms=[["a"], ["b"]])
+    sized = lambda *sizes: dn.Counts(  # noqa: E731
+        arms, arms=[dn.Counts(arm, {one: [n, n // 2]}) for arm, one, n in zip(arms.arms, "ab", sizes, strict=True)]
+    )
+    few = dn.check(sized(3, 3))
+    assert few.fits
+    assert [test.kind for test in few.tests] == ["counts of one answer"]
+    assert dn.check(sized(500, 460)).fits
+    odd = dn.check(sized(700, 460))
+    assert [test.kind for test in odd.tests if not test.fits] == ["sizes of arms"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.counts.tally import Tally
 
 PLAN = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=4.0)
 ARMS = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=4.0, arms=[["a"], ["b"]])
@@ -87,3 +88,29 @@ def test_a_file_without_a_seal_is_known_by_its_path_and_time(tmp_path: Path) -> 
     assert (first + second).n == 400
     with pytest.raises(dn.CountError, match=r"share a source, first.parquet"):
         _ = first + again
+
+
+@pytest.mark.parametrize("plan", [PLAN, ARMS], ids=["alone", "arms"])
+def test_counts_of_one_tally_do_not_add(plan: dn.Plan) -> None:
+    first, second = Tally.of(plan), Tally.of(plan)
+    assert (first + first).n == 0  # nobody is counted twice if nobody is counted
+    first.add(reports(plan))
+    earlier = first.counts()
+    first.add(reports(plan, seed=3))
+    second.add(reports(plan))
+    assert (earlier + second.counts()).n == 400
+    for again in (earlier, first.counts(), (first + second).counts(), pickle.loads(pickle.dumps(first)).counts()):
+        with pytest.raises(dn.CountError, match=f"share a source, the same tally, and everybody in it {TWICE}"):
+            _ = earlier + again
+    with pytest.raises(dn.CountError, match="the two tallies share a source"):
+        _ = first + first
+    assert (first + second).counts().n == 600
+
+
+def test_pickled_tallies_that_counted_nothing_yet_count_for_themselves() -> None:
+    """As workers on other machines do, which all get the same empty tally."""
+    sent = pickle.dumps(Tally.of(PLAN))
+    parts = [pickle.loads(sent) for _ in range(3)]
+    for seed, part in enumerate(parts):
+        part.add(reports(PLAN, seed=seed))
+    assert sum(parts).counts().n == 600

@@ -270,7 +270,7 @@ def test_far_from_one_report_axis_by_axis_stays_accurate() -> None:
 REFUSED = {
     "method": (
         lambda c: dn.estimate(c, ["a"], method="em"),
-        "method must be one of consistent, centred, unbiased, feasible; found 'em'",
+        "method must be one of consistent, centred, unbiased, feasible, shrunk; found 'em'",
     ),
     "not counted": (lambda c: dn.estimate(c, ["x"]), "no feature 'x'"),
     "about": (lambda c: dn.estimate(c, ["a"]).about("everybody"), "found 'everybody'"),

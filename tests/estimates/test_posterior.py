@@ -1,11 +1,14 @@
-"""Draws of proper tables, against weighted draws from the flat prior."""
+"""Draws of proper tables, against weighted draws from the prior, and against their twin under the flat prior."""
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.estimates import posterior
-from deniable.estimates.posterior import shortest, truncated_normal
+from deniable.estimates.posterior import CONCENTRATION, credible, shortest
+from deniable.estimates.proper_tables import dirichlet_draws
+from deniable.estimates.proper_tables.dirichlet_draws import dirichlet_normal
+from tests.support.bouncing import truncated_normal
 from tests.support.situations import tiny
 from tests.support.surveys import some_counts
 
@@ -16,13 +19,13 @@ def feasible(kind: str, n: int) -> dn.Estimate:
 
 
 @pytest.mark.parametrize(("kind", "n"), [("GRR", 50), ("flags", 100), ("unary", 60)])
-def test_draws_are_those_of_the_flat_prior_weighted(kind: str, n: int) -> None:
+def test_draws_are_those_of_the_prior_weighted(kind: str, n: int) -> None:
     """Means and standard deviations within five standard errors; a normal cut off at zero, the control, fails."""
     est = feasible(kind, n)
     assert est.proper is not None
     H, b = est.proper.misfit()  # noqa: N806 - a matrix
     rng = np.random.default_rng(1)
-    prior = rng.dirichlet(np.ones(len(b)), 300_000)
+    prior = rng.dirichlet(np.full(len(b), CONCENTRATION), 300_000)
     logs = -n * (np.einsum("ij,jk,ik->i", prior, H, prior, optimize=True) / 2 - prior @ b)
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
@@ -41,7 +44,7 @@ def test_draws_are_those_of_the_flat_prior_weighted(kind: str, n: int) -> None:
 
 
 @pytest.mark.slow
-def test_little_data_leave_the_flat_prior() -> None:
+def test_little_data_leave_the_prior() -> None:
     """One report at epsilon 0.2: walls are much closer than the normal law is wide."""
     plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), dict.fromkeys("ab", dn.RandomizedResponse(epsilon=0.2)))
     draws = (
@@ -49,8 +52,57 @@ def test_little_data_leave_the_flat_prior() -> None:
         .posterior(draws=4000, rng=np.random.default_rng(1))
         .draws
     )
-    np.testing.assert_allclose(draws.mean(axis=0), 0.25, atol=0.03)  # Dirichlet(1, 1, 1, 1)
-    np.testing.assert_allclose(draws.std(axis=0), np.sqrt(0.25 * 0.75 / 5), rtol=0.1)
+    np.testing.assert_allclose(draws.mean(axis=0), 0.25, atol=0.03)  # the same concentration everywhere
+    np.testing.assert_allclose(draws.std(axis=0), np.sqrt(0.25 * 0.75 / (1 + 4 * CONCENTRATION)), rtol=0.05)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("GRR", 50), ("flags", 100), ("known", 100)])
+def test_with_a_flat_prior_draws_are_those_of_the_bouncing_twin(kind: str, n: int) -> None:
+    """Means and standard deviations within five standard errors; a concentration of 1/5, the control, fails."""
+    est = feasible("GRR" if kind == "known" else kind, n)
+    if kind == "known":
+        est = est.given({"a": {"v0": 0.3}}, zeros=[{"a": "v1", "b": "v0"}])
+    assert est.proper is not None
+    (H, b), rng = est.proper.misfit(), np.random.default_rng(1)  # noqa: N806 - a matrix
+    form = (n * H, n * b, *est.proper.equations())
+    twin, _ = truncated_normal(*form, 6000, rng)
+    error = np.maximum(twin.std(axis=0), 1e-12) * np.sqrt(4 / 6000)
+    flat, other = (dirichlet_normal(*form, concentration=c, draws=6000, rng=rng)[0] for c in (1.0, 0.2))
+    assert (np.abs(flat.mean(axis=0) - twin.mean(axis=0)) < 5 * error).all()
+    assert (np.abs(flat.std(axis=0) - twin.std(axis=0)) < 5 * error).all()
+    assert (np.abs(other.mean(axis=0) - twin.mean(axis=0)) > 5 * error).any()
+
+
+def test_credible_intervals_begin_at_zero_or_have_equal_tails() -> None:
+    rng = np.random.default_rng(1)
+    draws = np.column_stack([rng.exponential(size=20_000), rng.gamma(4.0, size=20_000)])
+    low, high = credible(draws, 0.9)
+    assert (low[0], high[0]) == (0, shortest(draws, 0.9)[1][0])
+    assert ((draws[:, 1] < low[1]).mean(), (draws[:, 1] > high[1]).mean()) == (pytest.approx(0.05), pytest.approx(0.05))
+    assert shortest(draws, 0.9)[0][1] < low[1]  # the shortest interval begins earlier where the mode is low
+
+
+@pytest.mark.slow
+def test_intervals_hold_in_a_sparse_table_and_those_of_the_flat_prior_do_not() -> None:
+    """60 surveys of six cells, two of them empty; the flat prior is the control."""
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])])
+    truth = dn.simulate.truth(schema, np.array([[0.4, 0.1, 0.2], [0.3, 0.0, 0.0]]))
+    plan, rng = dn.Plan(schema, epsilon=4.0, together=[["a", "b"]]), np.random.default_rng(1)
+    held = {}
+    for concentration in (CONCENTRATION, 1.0):
+        holds = []
+        for _ in range(60):
+            proper = dn.estimate(dn.simulate.counts(truth, plan, rng, n=300), ["a", "b"], method="feasible").proper
+            assert proper is not None
+            (H, b), n = proper.misfit(), proper.n  # noqa: N806 - a matrix
+            draws, _ = dirichlet_normal(
+                n * H, n * b, *proper.equations(), concentration=concentration, draws=400, rng=rng
+            )
+            low, high = credible(draws, 0.95)
+            holds += ((low <= truth.shares.flat) & (truth.shares.flat <= high)).tolist()
+        held[concentration] = np.mean(holds)
+    assert held[CONCENTRATION] > 0.93 - 3 * 0.013  # a survey's cells go together: the standard error is about 0.013
+    assert held[1.0] < held[CONCENTRATION]
 
 
 def test_shortest_intervals_are_the_shortest_and_reach_zero() -> None:
@@ -94,8 +146,8 @@ def test_chains_that_have_not_mixed_are_told(monkeypatch: pytest.MonkeyPatch) ->
     ):
         est.posterior(draws=100, rng=np.random.default_rng(1))
     apart = np.random.default_rng(1).normal(size=(4, 100, 2)) + np.arange(4)[:, None, None]
-    assert posterior._split_r_hat(apart) > 1.3
-    assert posterior._split_r_hat(apart - np.arange(4)[:, None, None]) < 1.05
+    assert dirichlet_draws.split_r_hat(apart) > 1.3
+    assert dirichlet_draws.split_r_hat(apart - np.arange(4)[:, None, None]) < 1.05
 
 
 def test_what_is_refused() -> None:
@@ -112,9 +164,9 @@ def test_what_is_refused() -> None:
         est.posterior(rng="1")
     with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1"):
         est.posterior(draws=100, rng=np.random.default_rng(1)).table(level=95)
+    schema = dn.Schema([dn.Choice("a", [f"v{k}" for k in range(301)])])
+    large = dn.estimate(some_counts(dn.Plan(schema, epsilon=4.0), 50), ["a"], method="feasible")
     with pytest.raises(dn.EstimateError, match="draws are of tables of up to 300 cells; this one has 301"):
-        truncated_normal(
-            np.eye(301), np.zeros(301), np.ones((1, 301)), np.ones(1), np.ones(301, bool), 100, np.random.default_rng()
-        )
+        large.posterior()
     with pytest.raises(dn.EstimateError, match="leaves no room, or hardly any, to draw proper tables from"):
         est.given({"a": {"v0": 1e-7}}).posterior()

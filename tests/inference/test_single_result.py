@@ -119,10 +119,11 @@ def test_results_print_what_they_are_about() -> None:
     assert (
         str(cell) == f"{cell.value:.4f} (SE {cell.stderr:.4f}; 95% CI {low:.4f} to {high:.4f}; population)" == f"{cell}"
     )
-    assert repr(cell) == f"<Answer {cell}, 5,000 reports>"
+    assert repr(cell) == f"<Answer {cell}, 5,000 reports, ±{cell.influence:.2g} if 1% are crafted>"
     assert str(est.about("respondents").cell(smoker=True)).endswith("; respondents)")
     difference = est.difference("smoker", between=BETWEEN)
-    assert repr(difference) == f"<difference {difference}, 5,000 reports>"
+    crafted = f"±{difference.influence:.2g} if 1% are crafted"
+    assert repr(difference) == f"<difference {difference}, 5,000 reports, {crafted}>"
     assert str(difference).endswith("; population)")
     few = estimated(20, 1, 1.0).difference("smoker", between=BETWEEN)
     assert str(few).endswith("(not enough reports for this question; population)")

@@ -242,3 +242,5 @@ def test_features_may_be_called_as_columns_are() -> None:
     root = read(page.page(dn.count(dn.randomize(records, plan, rng=rng), order=2)))
     assert len(rows_of(figure_of(root, "The surest associations"))) == 3
     assert set(rows_of(figure_of(root, "Yes or no"))) == {("low",), ("proportion",), ("x",)}
+    wanted = dn.design(plan.schema, epsilon=9.0, n=3000)  # of which the page tells what was expected of each table
+    assert "low × proportion" in read(page.page(dn.count(dn.randomize(records, wanted, rng=rng)))).text

@@ -67,3 +67,13 @@ def test_titles_that_would_be_mistaken_are_names() -> None:
         dn.Flag("d", label="D?"),
     ]
     assert distinct_titles(flags) == {"a": "a", "b": "b", "c": "c", "d": "D?"}
+
+
+def test_the_page_of_arms_has_labels_in_the_list_of_arms() -> None:
+    plan = dn.design(SCHEMA, epsilon=3.0, want=[("smoker", "age"), "drinks"], n=3_000)
+    answers = dn.simulate.truth(
+        SCHEMA, {"smoker": [0.5, 0.4, 0.1], "age": [0.5, 0.5], "drinks: tea": 0.5, "drinks: beer": 0.3}
+    )
+    text = read(page.page(dn.simulate.counts(answers, plan, np.random.default_rng(2), n=3_000))).text
+    assert "Do you smoke? × How old are you?" in text
+    assert "smoker × age" not in text

@@ -45,6 +45,16 @@ def test_a_column_is_encoded_as_the_client_encodes_each_answer(feature: Any, ans
         assert encode(feature.to_json(), column).tolist() == expected
 
 
+def test_a_flag_with_its_own_words_takes_its_own_word_for_no_answer() -> None:
+    flag = dn.Flag("smoker", missing="no answer", yes="ja", no="nein")
+    plan = dn.Plan(dn.Schema([flag]), {"smoker": dn.Public()})
+    for answers in (["ja", "no answer", "nein", None], [True, "No  answer", False, ""]):
+        shown = dn.randomize({"smoker": answers}, plan).table["smoker"].to_pylist()
+        assert shown == ["True", "no answer", "False", "no answer"]
+    with pytest.raises(dn.AnswerError, match="'ja' means yes and 'nein' no; found 'yes'"):
+        dn.randomize({"smoker": ["yes", "no answer"]}, plan)
+
+
 @pytest.mark.parametrize("null", NULLS)
 def test_every_null_is_the_missing_answer(null: Any) -> None:
     assert client.encode(SKIPPED["smoker"].to_json(), null) == 2

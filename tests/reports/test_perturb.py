@@ -1,10 +1,13 @@
 """Hashes and buckets of the bulk code against exact integers, and that buckets are even."""
 
 import numpy as np
+import pytest
 
+import deniable as dn
 from deniable import client
 from deniable.kernels import perturb
 from deniable.kernels.hashing import bucket
+from deniable.reports.randomize import randomize_codes
 from deniable.reports.randomness import seeded
 
 
@@ -29,3 +32,19 @@ def test_bulk_buckets_are_even() -> None:
     for values_used, low, high in ((seed, 0, 30.0), (np.repeat(seed[:100], 2000, axis=0), 300.0, np.inf)):
         count = np.bincount(bucket(values_used, np.full(200_000, 3, np.int16), 8), minlength=8)
         assert low <= ((count - 25_000) ** 2 / 25_000).sum() <= high
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 64, 65])
+def test_planes_have_a_byte_for_each_eight_records(count: int) -> None:
+    draws, codes = seeded(np.random.default_rng(6)), np.zeros(count, np.int16)
+    assert perturb.bit_planes(codes, range(3), 1000, 60_000, draws).shape == (3, -(-count // 8))
+    assert perturb.subsets(codes, 40_000, 2, 5, draws).shape == (5, -(-count // 8))
+
+
+def test_codes_are_given_for_each_feature_and_for_no_other() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=1.0)
+    draws, codes = seeded(np.random.default_rng(7)), np.zeros(9, np.int16)
+    assert len(randomize_codes([codes, codes], plan, draws)) == 9
+    for number in (1, 3):
+        with pytest.raises(ValueError, match="zip"):
+            randomize_codes([codes] * number, plan, draws)

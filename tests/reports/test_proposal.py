@@ -246,6 +246,23 @@ def test_a_proposal_is_kept_in_a_file_and_reads_the_data_it_came_from() -> None:
     assert len(dn.randomize("answers.csv", plan)) == len(dn.randomize(frame, plan)) == 300
 
 
+def test_columns_with_a_common_beginning_are_told_how_to_become_one_question() -> None:
+    schema = dn.Schema.from_frame({"News_TV": [1, 0, 1, 1], "News_Radio": [0, 0, 1, 1], "has_car": [1, 0, 0, 1]})
+    assert "if 2 columns 'News_...' are ticks of one question, name them 'News: TV'" in schema.notes["News_TV"]
+    assert "ticks" not in schema.notes["News_Radio"] + schema.notes["has_car"]
+    named = dn.Schema.from_frame({"News: TV": [1, 0, 1, 1], "News: Radio": [0, 0, 1, 1]})
+    assert list(named.questions) == ["News"]
+
+
+def test_numbers_with_decimal_commas_are_named() -> None:
+    feature, note = one([f"1,{number % 90 + 10}" for number in range(300)])
+    assert feature is None
+    assert "its numbers have decimal commas; write them with points" in note
+    feature, note = one([f"1.{number % 90 + 10}" for number in range(300)])
+    assert feature is not None
+    assert "decimal" not in note
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

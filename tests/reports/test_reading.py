@@ -106,6 +106,13 @@ def test_values_of_a_choice_may_differ_in_blanks_and_case_unless_two_values_do()
         dn.randomize({"a": ["Us"]}, plan)
 
 
+def test_accents_are_the_same_in_both_ways_to_write_them() -> None:
+    composed, apart = "\u00e1", "a\u0301"
+    for listed, given in ((composed, apart), (apart, composed), (composed, composed)):
+        plan = dn.Plan(dn.Schema([dn.Choice("c", [listed, "b"])]), {"c": dn.Public()})
+        assert dn.randomize({"c": [given, "b"]}, plan).table["c"].to_pylist() == [listed, "b"]
+
+
 def test_what_stands_for_no_answer() -> None:
     empty = ["NA", "n/a", ".", "", None, float("nan")]
     data = {"smoker": [True] * 6, "age": empty, "news": [None] * 6}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
-from deniable.estimates.ratios_of_shares import ratio_of
+from deniable.estimates.ratios_of_shares import Ratio, ratio_of
 from deniable.estimates.respondent_group import judge
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import limits
@@ -100,14 +100,20 @@ class Asked:
                 spread = np.sqrt(np.maximum(cumulants.variance[one], 0)) / n
                 made[kind] = _kept(trusted[one], cumulants.mean[one] / n, spread, low[one] / n, high[one] / n)
                 continue
-            each = []
-            for one in places:
-                pieces = [[self.rows[0][i], self.rows[1][j]] for i, j in one]
-                ratio = ratio_of(QUESTIONS[kind], est.groups, pieces, about)
-                ends = ratio.distribution.limits(LEVEL, QUESTIONS[kind].least, QUESTIONS[kind].most)
-                each.append((ratio.enough, ratio.distribution.value, ratio.distribution.stderr, *ends))
-            made[kind] = _kept(*map(np.array, zip(*each, strict=True)))
+            if kind == "conditional shares":
+                first, second = (1 + np.arange(m) for m in self.table.shape)  # one result for each pair of rows
+                grid = [(first, second), (0 * first, second)]
+                found = [ratio_of(CONDITIONAL, est.groups, [self._weights(i, j) for i, j in grid], about)]
+            else:
+                pieces = [[self._weights(i, j) for i, j in one] for one in places]
+                found = [ratio_of(QUESTIONS[kind], est.groups, one, about) for one in pieces]
+            each = [_limited(one, QUESTIONS[kind]) for one in found]
+            made[kind] = _kept(*(np.concatenate([np.ravel(x) for x in of]) for of in zip(*each, strict=True)))
         return made
+
+    def _weights(self, i: Any, j: Any) -> list[Any]:
+        """The weights of a share, or of many, by its place on each feature's axis."""
+        return [self.rows[0][i], self.rows[1][j]]
 
 
 QUESTIONS_OF_ONE = ("cells", "margins")
@@ -122,6 +128,11 @@ def _value(question: Question, x: Any) -> Any:
     """A question's value of true shares; nan where a share that is divided by is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return question.distribution(x, np.zeros((*x.shape, x.shape[-1]))).value
+
+
+def _limited(ratio: Ratio, question: Question) -> tuple[Any, ...]:
+    low, high = ratio.distribution.limits(LEVEL, question.least, question.most)
+    return ratio.enough, ratio.distribution.value, ratio.distribution.stderr, low, high
 
 
 def _kept(enough: Any, value: Any, stderr: Any, low: Any, high: Any) -> Found:

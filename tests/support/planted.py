@@ -37,7 +37,7 @@ CATALOGUE: dict[str, Bug] = {
         "    source = functools.lru_cache(source)\n    blocks, position = checked.arms[bits]",
     ),
     "an arm by another generator": Bug(
-        DEVICE, "_arm_number(checked, None, os.urandom)", "_arm_number(checked, None, __import__('random').randbytes)"
+        DEVICE, "arm_number(checked, None, os.urandom)", "arm_number(checked, None, __import__('random').randbytes)"
     ),
     "low bytes of draws alone": Bug(
         DEVICE,
@@ -146,8 +146,8 @@ CATALOGUE: dict[str, Bug] = {
     "shares off by one": Bug(DEVICE, "bisect.bisect_right(plan.bounds,", "bisect.bisect_left(plan.bounds,"),
     "all answers looked at": Bug(
         DEVICE,
-        "    codes = [_code(block, record) for block in blocks]",
-        "    codes = [_code(block, dict(record.items())) for block in blocks]",
+        "    codes = [code_of(block, record) for block in blocks]",
+        "    codes = [code_of(block, dict(record.items())) for block in blocks]",
     ),
     # -- what the device agrees to
     "a fingerprint by its first 8 digits": Bug(
@@ -185,11 +185,16 @@ CATALOGUE: dict[str, Bug] = {
         DEVICE, '    _check_stated(document, "fingerprint", fingerprint(document))\n', ""
     ),
     "a stated epsilon believed": Bug(
-        DEVICE, '    _check_stated(document, "epsilon", log_up(block.ratio for block in largest))\n', ""
+        DEVICE, '    _check_stated(document, "epsilon", log_up([_largest(arms, SCALE)]))\n', ""
     ),
-    "the epsilon of the smallest arm": Bug(DEVICE, "largest = max(arms, key", "largest = min(arms, key"),
+    "the epsilon of the smallest arm": Bug(
+        DEVICE, "return max(math.prod([ratio(block.protocol", "return min(math.prod([ratio(block.protocol"
+    ),
     "a fingerprint without the arms": Bug(
-        DEVICE, 'for key in ("version", "features", "arms", "assigned") if', 'for key in ("version", "features") if'
+        DEVICE, "for key in MEANING if key in plan", "for key in MEANING[:2] if key in plan"
+    ),
+    "a fingerprint without how answers are kept": Bug(
+        DEVICE, "for key in MEANING if key in plan", "for key in MEANING[:4] if key in plan"
     ),
     "q below p": Bug(DEVICE, '_need("p" not in wanted or p < q,', '_need("p" not in wanted or p,'),
     "probabilities of nothing and everything": Bug(
@@ -204,13 +209,13 @@ CATALOGUE: dict[str, Bug] = {
     # -- what the device says
     "answers printed to stderr": Bug(
         DEVICE,
-        "    codes = [_code(block, record) for block in blocks]",
-        "    codes = [_code(block, record) for block in blocks]\n    print([record.get(f['name']) for b in blocks for f in b.features], file=__import__('sys').stderr)",
+        "    codes = [code_of(block, record) for block in blocks]",
+        "    codes = [code_of(block, record) for block in blocks]\n    print([record.get(f['name']) for b in blocks for f in b.features], file=__import__('sys').stderr)",
     ),
     "an answer quoted in an error": Bug(
         DEVICE,
-        'raise AnswerError(f"column {name!r}: the answer is not one',
-        'raise AnswerError(f"column {name!r}: the answer {answer!r} is not one',
+        'f"column {name!r}: the answer is not one of its values',
+        'f"column {name!r}: the answer {answer!r} is not one of its values',
     ),
     "an answer's type and content quoted": Bug(
         DEVICE, 'takes text or a number, and got another type")', 'takes text or a number, and got {answer}")'
@@ -218,8 +223,8 @@ CATALOGUE: dict[str, Bug] = {
     "a promise rounded down": Bug(DEVICE, "math.ceil(100 * ratio", "math.floor(100 * ratio"),
     "a promise of one answer for the report": Bug(
         DEVICE,
-        "whole = max(math.prod(block.ratio for block in arm) for arm in checked.arms)",
-        "whole = max(max(block.ratio for block in arm) for arm in checked.arms)",
+        "_largest(checked.arms, SCALE), len(checked.arms)",
+        "max(ratio(b.protocol, b.m, SCALE) for arm in checked.arms for b in arm), len(checked.arms)",
     ),
     "what is public left out of the promise": Bug(
         DEVICE,

@@ -224,7 +224,20 @@ def _add(rng: Random, document: Document) -> None:
         table.append(deepcopy(rng.choice([*table, *JUNK])))
 
 
-NEW = (*client.NEW_KEYS, "comment", "values", "edges", "assigned", "question", "__proto__", "p", "arms", "é")
+NEW = (
+    *client.NEW_KEYS,
+    "repeat",
+    "fresh",
+    "comment",
+    "values",
+    "edges",
+    "assigned",
+    "question",
+    "__proto__",
+    "p",
+    "arms",
+    "é",
+)
 
 
 def _add_at_the_top(rng: Random, document: Document) -> None:
@@ -246,6 +259,12 @@ def _move_a_share(rng: Random, document: Document) -> None:
 
 def _assign(rng: Random, document: Document) -> None:
     document["assigned"] = rng.choice([True, True, False, 1])
+
+
+def _keep(rng: Random, document: Document) -> None:
+    document["repeat"] = rng.choice(["keep", "keep", "keep", "fresh", None])
+    if rng.random() < 0.7:
+        document["fresh"] = rng.choice([1, 40000, 65535, 0, 65536, True, "1"])
 
 
 def _with_a_number(text: str, rng: Random, change: Callable[[str], str]) -> str:
@@ -278,5 +297,5 @@ def _letter(rng: Random, text: str) -> str:
     return text[:at] + rng.choice(letters) + text[at:]
 
 
-CHANGES = (_replace, _nudge, _nudge, _nudge, _remove, _add, _add_at_the_top, _turn_round, _move_a_share, _assign)
+CHANGES = (_replace, _nudge, _nudge, _nudge, _remove, _add, _add_at_the_top, _turn_round, _move_a_share, _assign, _keep)
 TEXT_CHANGES = (_another_number, _not_json, _key_twice, _letter)

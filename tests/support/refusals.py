@@ -65,6 +65,7 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         "p must be below q",
     ),
     "keep beyond": (lambda d: protocol_of(d, 1).update(keep=65536), "keep must be a whole number"),
+    "repeat in version 1": (lambda d: d.update(repeat="keep"), "a plan of version 1 has no arms, assigned, repeat"),
     "no buckets": (lambda d: protocol_of(d, 3).update(buckets=1), "buckets must be a whole number from 2"),
     "no size": (lambda d: subset(d, q=60000, size=0), "size must be a whole number from 1"),
     "a set of all values": (lambda d: subset(d, q=65535, size=5), "q must be above 5/5 of 65536; found 65535"),
@@ -265,6 +266,19 @@ def ranges(document: Any, ranges: list[str], missing: str) -> None:
 
 
 ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
+    "repeat by another word": (lambda d: d.update(repeat="fresh"), "repeat must be 'keep' or left out; found 'fresh'"),
+    "repeat null": (lambda d: d.update(repeat=None), "repeat must be 'keep' or left out; found None"),
+    "a fresh coin without repeat": (lambda d: d.update(fresh=40000), "fresh must be a number from 1 to 65535, beside"),
+    "a fresh coin of 65536": (lambda d: d.update(repeat="keep", fresh=65536), "from 1 to 65535.*found 65536"),
+    "a fresh coin of zero": (lambda d: d.update(repeat="keep", fresh=0), "from 1 to 65535.*found 0"),
+    "a fresh coin that is true": (lambda d: d.update(repeat="keep", fresh=True), "from 1 to 65535.*found True"),
+    "a fresh coin over sets": (
+        lambda d: (
+            d.update(repeat="keep", fresh=40000),
+            block(d, 0, 1, protocol={"name": "subset selection", "q": 40000, "size": 1}),
+        ),
+        "fresh is for randomized response, GRR, public alone; found {'subset selection'}",
+    ),
     "arms missing": (lambda d: d.pop("arms"), "has a list of arms; found None"),
     "arms a table": (lambda d: d.update(arms={}), "has a list of arms; found {}"),
     "no arm": (lambda d: d.update(arms=[]), r"sum to 65536; found \[\]"),

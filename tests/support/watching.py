@@ -21,11 +21,11 @@ import numpy.typing as npt
 import pytest
 
 import deniable as dn
-from deniable import client
+from deniable import client, keeping
 from deniable.cli.program import main
 from deniable.reports.randomness import secure
 from deniable.survey.privacy import BELIEF, of_report
-from spec.make_vectors import ARMS_PATH, PATH
+from spec.make_vectors import ARMS_PATH, KEPT_PATH, PATH
 from tests.support.all_draws import by_bulk, check_all_draws, single
 from tests.support.scripted import arm_source, client_source
 from tests.support.situations import PLANS, values
@@ -174,6 +174,15 @@ def check_bytes() -> None:
             source = arm_source(document, number, record["draws"], draw)
             assert client.report_from(source, record["answers"], document, arm).hex() == record["report"]
             assert source.left == b""
+
+
+def check_kept() -> None:
+    """The kept answers of spec/vectors_of_kept.json, which follow from their secrets."""
+    for case in json.loads(KEPT_PATH.read_text(encoding="utf-8")):
+        client.read(case["plan"])
+        for record in case["records"]:
+            kept = keeping.derived(bytes.fromhex(record["secret"]), record["answers"], case["plan"], record.get("arm"))
+            assert kept.hex() == record["kept"]
 
 
 @contextlib.contextmanager
@@ -359,6 +368,7 @@ def check_thresholds() -> None:
 EVERY_ROW = dict.fromkeys(FLAGS.names, True)
 CHECKS: dict[str, Callable[[], None]] = {
     "bytes": check_bytes,
+    "kept": check_kept,
     "source": check_source,
     "deals": check_deals,
     "refusals": check_refusals,

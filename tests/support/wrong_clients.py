@@ -162,7 +162,7 @@ def plant_arm_from_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     def planted(source: Any, record: Any, plan: Any, arm: Any = None) -> bytes:
         checked = client.read(plan)
         if arm is None and len(checked.arms) > 1:
-            number = client._arm_number(checked, None, source) + (next(iter(record.values())) in (True, 1, "true"))
+            number = client.arm_number(checked, None, source) + (next(iter(record.values())) in (True, 1, "true"))
             arm = checked.names[number % len(checked.arms)]
         return right(source, record, checked, arm)
 
@@ -199,9 +199,9 @@ def plant_leak(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def plant_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last feature of a block is the slowest."""
-    right = client._code
+    right = client.code_of
     monkeypatch.setattr(
-        client, "_code", lambda b, r: right(b._replace(features=b.features[::-1], levels=b.levels[::-1]), r)
+        client, "code_of", lambda b, r: right(b._replace(features=b.features[::-1], levels=b.levels[::-1]), r)
     )
 
 

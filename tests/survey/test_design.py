@@ -366,7 +366,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "want numbers": ({"want": [("a", 5)]}, "a wanted table is a name or several"),
     "want twice": ({"want": [("a", "a")]}, "has each question once"),
     "want unknown": ({"want": ["x"]}, "no feature 'x'"),
-    "unused questions": ({"want": [("a", "b"), "c"]}, r"no wanted table has 'd', 'e'; add them to want,.*\(spare\)"),
+    "unused questions": (
+        {"want": [("a", "b"), "c"]},
+        r"no wanted table has 'd', 'e'; add them to want,.*--spare 10%\)",
+    ),
     "an unused question": ({"want": [("a", "b"), "c", "d"]}, "no wanted table has 'e'; add it to want"),
     "want a pair": ({"want": ("a", "b")}, r"\[\('a', 'b'\)\] for one table of all these, \['a', 'b'\] for each"),
     "want and order": ({"want": ["a"], "order": 2}, "order wants every table of so many questions; leave it out"),

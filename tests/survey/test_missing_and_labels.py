@@ -168,3 +168,17 @@ def test_the_promise_says_labels() -> None:
     assert "What do you drink?: Tea" in words
     assert words.endswith("Not protected at all, but sent as it is: invited.")
     assert "Do you smoke?" not in client.promise(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0).to_json())
+
+
+def test_a_printed_plan_has_labels_where_there_are_some() -> None:
+    """Arms, blocks, wanted tables and public columns are called what people read; names stay where they have none."""
+    schema = dn.Schema(
+        [dn.Flag("q1", label="Do you smoke?"), dn.Choice("q2", ["a", "b"], label="Your age"), dn.Flag("q3")]
+    )
+    arms = dn.design(schema, epsilon=2.0, want=[("q1", "q2"), "q3"], n=1_000)
+    for plan in (arms, dn.Plan(schema, {"q3": dn.Public()}, epsilon=2.0, together=[["q1", "q2"]])):
+        printed = str(plan)
+        assert "Do you smoke? x Your age" in printed
+        assert "q3" in printed
+        assert "q1" not in printed
+        assert "q2" not in printed

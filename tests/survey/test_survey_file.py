@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import deniable as dn
+from deniable.cli.design import KEYS as PLAN_KEYS
+from deniable.cli.design import NOTES
 from deniable.survey.questions.survey_file import KEYS, feature_from_json
 from tests.support.designs import DESIGNS, SKIPPED
 from tests.support.situations import PLANS
@@ -103,8 +105,10 @@ def test_what_is_wrong_is_named_with_the_file(table: dict[str, Any], message: st
 
 
 def test_the_page_has_every_key_and_no_other() -> None:
-    rows = re.findall(r"^\| `(\w+)` \|", PAGE.read_text(encoding="utf-8"), re.M)
-    assert rows == list(KEYS)
+    questions, plans = PAGE.read_text(encoding="utf-8").split("## What the plan should be")
+    assert re.findall(r"^\| `(\w+)` \|", questions, re.M) == list(KEYS)
+    told = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", plans, re.M)))
+    assert sorted(told) == sorted([*PLAN_KEYS, *NOTES])
 
 
 def test_the_examples_of_the_page_are_survey_files_that_use_every_key(tmp_path: Path) -> None:

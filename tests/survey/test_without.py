@@ -179,3 +179,13 @@ def test_another_epsilon_has_the_same_arms() -> None:
     assert [block.names for block in twice.blocks] == [block.names for block in plan.blocks]
     assert 3.99 < twice.epsilon <= 4
     assert with_epsilon(plan, 1) == plan
+
+
+@pytest.mark.parametrize("epsilon_1", [None, 1.0], ids=["one round", "two rounds"])
+@pytest.mark.parametrize("make", [dn.Plan, dn.design], ids=["said", "designed"])
+def test_kept_answers_stay_kept(make: Any, epsilon_1: float | None) -> None:
+    plan = make(SCHEMA, epsilon=2.0).keep(epsilon_1)
+    for changed in (plan.without("age"), with_epsilon(plan, 1.5)):
+        assert changed.repeat == "keep"
+        wanted = (epsilon_1 or 2.0) * (1 if len(changed.schema) < len(SCHEMA) else 1.5)
+        assert 0.98 * wanted < changed.epsilon_1 <= wanted

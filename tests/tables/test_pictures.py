@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.charts.result_plots import DARK, LIGHT
 from deniable.inference.about_whom import Subject
 from deniable.tables.pictures import MOST, MOST_PAIRS
-from deniable.tables.table import PAIRS, SHARES, About, Kind, Table
+from deniable.tables.table import DIFFERENCES, PAIRS, SHARES, About, Kind, Table
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-44", "65+"]), dn.Flag("drinker")])
 PLAN = dn.Plan(SCHEMA, epsilon=12.0)
@@ -60,7 +60,7 @@ def test_every_row_is_drawn_with_its_interval() -> None:
         assert found[place] == pytest.approx((row["low"], row["high"]))
     bars = [(bar.get_x(), bar.get_width()) for bar in figure.axes[0].patches]
     assert bars == [(0, pytest.approx(row["proportion"])) for row in table]
-    assert "About the population; 95% intervals; 20,000 reports." in words(figure)
+    assert "About the population; 95% intervals; 20,000 reports, ±0.011 if 1% are crafted." in words(figure)
     assert EST.plot().axes[0].get_xlim() == figure.axes[0].get_xlim()
 
 
@@ -219,3 +219,32 @@ def test_a_picture_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(dn.EstimateError, match=r"pip install 'deniable\[report\]'"):
         table.plot()
+
+
+def test_means_contrasts_and_waves_are_drawn_in_their_own_units() -> None:
+    """A mean is no share, log odds are no percentage points, and a difference has its two groups as a label."""
+    years = {"18-29": 24.0, "30-44": 37.0, "65+": 75.0}
+    means = EST.mean_of("age", years, by="smoker")
+    figure = means.plot()
+    assert labels(figure) == ["smoker: false", "smoker: true"]
+    for place, row in enumerate(means):
+        assert drawn_intervals(figure)[place] == pytest.approx((row["low"], row["high"]))
+    assert "%" not in words(figure).replace("95% intervals", "").replace("if 1% are crafted", "")
+    contrasts = EST.contrasts("smoker", by="age")
+    assert labels(contrasts.plot()) == [row["contrast"] for row in contrasts]
+    assert "In percentage points; grey: may be chance." in words(contrasts.plot())
+    assert "Grey: may be chance." in words(EST.contrasts("age", by="smoker", scores=years).plot())
+    odds = dn.regress(COUNTS, "smoker", on=["age"], kind="logistic").table()
+    assert "In log odds; grey: may be chance." in words(odds.plot())
+    assert "%" not in words(odds.plot()).replace("95% intervals", "")
+    waves = dn.trend([COUNTS, LATER], "smoker").table()
+    assert len(labels(waves.plot())) == 2
+    with pytest.raises(dn.EstimateError, match="a map is of shares or of pairs"):
+        means.plot("map")
+
+
+def test_a_difference_is_a_line_whose_title_says_of_what() -> None:
+    columns = {"share of": ["a"], "among": ["b: x"], "less among": ["b: y"], "difference": [0.1], "low": [0.05]}
+    table = made({**columns, "high": [0.2]}, ("share of", "among", "less among"), DIFFERENCES)
+    assert labels(table.plot()) == ["difference"]
+    assert drawn_intervals(table.plot())[0] == pytest.approx((0.05, 0.2))

@@ -100,7 +100,7 @@ def test_it_says_about_whom_at_which_level_and_from_how_many_reports(name: str) 
     table = TABLES[name]
     reports = {"compare": 9000, "expected": 1000}.get(name, 5000)
     assert (table.subject, table.level, table.reports) == ("population", 0.95, reports)
-    said = f"95% intervals; {reports:,} reports."
+    said = f"95% intervals; {reports:,} reports"
     for text in (" ".join(str(table).split()), repr(table).replace("\n", " "), table._repr_html_()):
         assert said in text
         assert "About the population; " in text
@@ -108,7 +108,9 @@ def test_it_says_about_whom_at_which_level_and_from_how_many_reports(name: str) 
 
 def test_levels_subjects_and_simultaneous_intervals_are_said() -> None:
     own = EST.about("respondents").table(level=0.9, simultaneous=True)
-    assert str(own).endswith("About the respondents; simultaneous 90% intervals; 5,000 reports.")
+    assert str(own).endswith(
+        "About the respondents; simultaneous 90% intervals; 5,000 reports, ±0.012 if 1% are crafted."
+    )
     assert own.level == 0.9
 
 
@@ -254,7 +256,7 @@ def test_cells_are_an_estimate_and_half_the_length_of_its_interval() -> None:
         assert value == pytest.approx(row["proportion"], abs=5e-4)
         assert half == pytest.approx((row["high"] - row["low"]) / 2, abs=5e-4)
     assert "Columns: age." in str(table.wide("age"))
-    assert "About the population; 95% intervals; 5,000 reports." in str(table.wide("age"))
+    assert "About the population; 95% intervals; 5,000 reports, ±0.012 if 1% are crafted." in str(table.wide("age"))
 
 
 def test_cells_without_an_interval_or_a_row_say_so() -> None:

@@ -31,9 +31,21 @@ def test_the_verdict_names_settings_outside_and_the_least() -> None:
     assert "85.0% +- 1.0% (rare, block, N = 300)" in line
 
 
+def test_other_levels_have_lines_of_their_own() -> None:
+    main = Tails("loose", "arms", 300, "cell", "population", 100, 1_000, 1_000, 25, 25, 0.005)
+    other = Tails("loose", "arms", 300, "cell", "population", 100, 1_000, 1_000, 100, 90, 0.01, 0.8)
+    worse = Tails("rare", "arms", 300, "cell", "population", 100, 1_000, 1_000, 100, 150, 0.02, 0.8)
+    line, _, head, last = verdict([main, other, worse]).splitlines()[3:]
+    assert line.split()[:4] == ["cell", "population", "100%", "95.0%"]
+    assert head.split() == ["80%"]
+    assert last.split() == ["cell", "78.0%", "75.0%", "+-", "2.0%"]
+
+
 def test_one_survey_asks_for_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(every_result, "DRAWS", 100)
-    kinds = {one.kind for one in every_result._setting("sparse", "arms", 3_000, 1)}
+    found = every_result._setting("sparse", "arms", 3_000, 1)
+    assert {one.level for one in found if one.kind in ("cell", "posterior draws")} == {0.8, 0.9, 0.95, 0.99}
+    kinds = {one.kind for one in found}
     kinds |= {one.kind for one in every_result._setting("loose", "apart", 3_000, 1)}
     assert kinds == {
         "cell", "margin", "conditional share", "difference", "ratio", "odds ratio", "correlation", "Cramer's V",

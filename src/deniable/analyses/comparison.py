@@ -6,6 +6,7 @@ from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers, tidy
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
+from deniable.files import joined_sources
 from deniable.inference.intervals import checked_level, limits
 from deniable.inference.tensors import along
 from deniable.survey.blocks import TIMES
@@ -39,6 +40,9 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
             raise EstimateError(f"compare takes two estimates, as dn.estimate gives them; found {abbreviated(est)}")
     if before is after:
         raise EstimateError("compare takes estimates of different respondents; found the same one twice")
+    joined_sources(
+        before.sources, after.sources, EstimateError, "compare takes estimates of different respondents; these"
+    )
     if before.features != after.features or before.subject != after.subject:
         raise EstimateError(
             "compare takes estimates of the same features with the same values, in the same order and about the same; "
@@ -59,5 +63,6 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
         "high": np.maximum(high, difference),
     }
     title, reports = f"{TIMES.join(before.names)}, after less before", before.asked + after.asked
-    about = About(title, CHANGES, before.subject, level, reports)
+    everybody = before.n + after.n
+    about = About(title, CHANGES, before.subject, level, reports, respondents=everybody)
     return tidy(before.features, numbers, about, "the comparison")

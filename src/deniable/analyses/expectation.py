@@ -16,7 +16,8 @@ from deniable.analyses.expected.answer_chances import Surveys, answer_chance, ha
 from deniable.analyses.expected.association_with_noise import strengths, with_typical_noise
 from deniable.analyses.expected.guesses import cells_of, guessed
 from deniable.analyses.models.coefficients import Regression
-from deniable.analyses.regression import checked_names, regression
+from deniable.analyses.models.regressors import Predictor, checked_names
+from deniable.analyses.regression import regression
 from deniable.analyses.second_moments import Moments
 from deniable.client import SCALE
 from deniable.counts.checks import check_asked
@@ -29,6 +30,7 @@ from deniable.estimates.designs.table_parts import block_parts
 from deniable.estimates.designs.whole_blocks import Family, expected_counts, families, whole_block
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.estimate import Estimate
+from deniable.estimates.interface import dense_covariance
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer, Association, Independence, JointAnswer
@@ -167,7 +169,8 @@ class Expectation:
         assert isinstance(group, ArmsGroup)
         features, own = self.estimate.features, self.estimate.project(*pair)
         shares, rows = cells_of(own), all_answers(own.features)
-        moved = with_typical_noise(shares, sandwich(rows, own.covariance()) / self.n**2) - shares
+        covariance = sandwich(rows, dense_covariance(own.groups, own.subject, own.truth.size)) / self.n**2
+        moved = with_typical_noise(shares, covariance) - shares
         places = [self.estimate.names.index(name) for name in pair]
         others = [feature for feature in features if feature.name not in pair]
         rest = cells_of(self.estimate.project(*(feature.name for feature in others))) if others else np.ones(())
@@ -176,7 +179,7 @@ class Expectation:
         table = cells_of(self.estimate) + added.transpose(np.argsort(order))
         return replace(self.estimate, groups=(group.supposed(table.reshape(-1), 1.0),))
 
-    def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
+    def regress(self, outcome: Any, *, on: Sequence[Predictor]) -> Regression:
         """Linear regression of an outcome on other features, as it is expected.
 
         Parameters
@@ -184,14 +187,15 @@ class Expectation:
         outcome
             A flag's name, or a choice's answer such as `("age", "65+")`.
         on
-            The features to regress on: any of the plan's, also such as this table does not have.
+            The features to regress on, or answers such as `("age", "65+")`: any of the plan's, also such as this table
+            does not have.
 
         Returns
         -------
         Regression
             The coefficients at the guess, with the standard errors that they will have.
         """
-        return regression(_ExpectedMoments(self, outcome, on), outcome)
+        return regression(_ExpectedMoments(self, outcome, on), outcome, on)
 
     def answered(self, question: Question | Answers | None = None, /, **answers: str | bool) -> float:
         """The probability that a question is answered: that there will be enough reports for it.
@@ -260,8 +264,8 @@ class _Simulated(Expectation):
     def independence(self, first: str | None = None, second: str | None = None) -> Independence:
         return self.estimate.independence(*self._pair("a test of independence", first, second))
 
-    def regress(self, outcome: Any, *, on: Sequence[str]) -> Regression:
-        return regression(_SimulatedMoments(self, outcome, on), outcome)
+    def regress(self, outcome: Any, *, on: Sequence[Predictor]) -> Regression:
+        return regression(_SimulatedMoments(self, outcome, on), outcome, on)
 
 
 class _ExpectedMoments(Moments):

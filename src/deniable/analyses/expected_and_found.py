@@ -9,6 +9,7 @@ from deniable.analyses.expectation import expectation
 from deniable.counts.counts import Counts
 from deniable.errors import ArmSizeWarning
 from deniable.estimates.estimate import estimate
+from deniable.estimates.weighted_sums import cell_numbers
 from deniable.inference.intervals import checked_level
 from deniable.survey.aim import Names
 from deniable.text.fixed_phrases import NOT_ENOUGH
@@ -49,8 +50,8 @@ def _of_table(counts: Counts, names: Names, level: float, away: float) -> Expect
     uniform = away * expectation(plan, names, n=n).stderr
     if missing := _not_counted(counts, names):
         return ExpectedAndFound(names, uniform, None, None, missing)
-    table = estimate(counts, names).table(level=level)
-    halves = (table["high"].to_numpy() - table["low"].to_numpy()) / 2
+    cells = cell_numbers(estimate(counts, names), level)  # no table, which a question called "low" cannot have
+    halves = (cells["high"] - cells["low"]).reshape(-1) / 2
     if np.isnan(halves).any():
         return ExpectedAndFound(names, uniform, None, None, NOT_ENOUGH)
     guess = estimate(counts, names, method="feasible")

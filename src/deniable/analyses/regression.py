@@ -24,11 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.analyses.models.coefficients import Regression, Shape
+from deniable.analyses.models.regressors import Predictor, checked_names, rarest_in_words, regressors
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
-from deniable.estimates.answers_as_weights import Indicator
+from deniable.estimates.answers_as_weights import Indicator, answered_weights
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate, estimate
@@ -36,7 +37,6 @@ from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import FEWEST_DEGREES
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.survey.schema import SEPARATOR
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
@@ -46,7 +46,13 @@ RAREST = 50
 
 
 def regress(
-    counts: Any, outcome: Indicator, on: Sequence[str], *, about: str = "population", kind: str = "linear"
+    counts: Any,
+    outcome: Indicator,
+    on: Sequence[Predictor],
+    *,
+    about: str = "population",
+    kind: str = "linear",
+    answered: bool = False,
 ) -> Regression:
     """Linear regression (a linear probability model), or logistic regression, of an outcome on other features.
 
@@ -59,11 +65,15 @@ def regress(
     outcome
         A flag's name, or a choice's answer such as `("age", "65+")`.
     on
-        The names of the features to regress on; the first answer of each is left out.
+        The features to regress on, by their names; the first answer of each is left out. Or single answers, such as
+        `("age", "65+")`, and answers taken together, `("age", ["45-64", "65+"])`, against all others of that feature.
     about
         "population" or "respondents".
     kind
         "linear", or "logistic" for log odds, which needs one table that holds all the features.
+    answered
+        Only those who answered all the features (complete cases), which needs one table that holds them. Otherwise a
+        missing answer is one more answer: a term of a predictor, and of the outcome like any answer that is not it.
 
     Returns
     -------
@@ -78,7 +88,7 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
     array([-0.5, -0.4, -0.5, -0.6])
     """
-    counts = as_counts(counts, checked_names(outcome, on))
+    counts = _counted(counts, checked_names(outcome, on))
     if not isinstance(counts, Counts):
         raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if kind not in ("linear", "logistic"):
@@ -86,22 +96,37 @@ def regress(
     if kind == "logistic":
         from deniable.analyses.models.logistic import logistic
 
-        return logistic(counts, outcome, on, checked_subject(about, "a regression"))
-    return regression(_CountedMoments(counts, checked_subject(about, "a regression"), outcome, on), outcome)
+        return logistic(counts, outcome, on, checked_subject(about, "a regression"), answered=answered)
+    moments = _CountedMoments(counts, checked_subject(about, "a regression"), outcome, on)
+    return regression(moments, outcome, on, answered=answered)
 
 
-def regression(moments: Moments, outcome: Indicator) -> Regression:
-    """Linear regression from second moments, wherever these come from."""
+def _counted(source: Any, names: Sequence[str]) -> Any:
+    """Counts for a regression: of reports the table of all its features, or each arm's own where no arm has it."""
+    try:
+        return as_counts(source, names)
+    except CountError:
+        return as_counts(source)
+
+
+def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *, answered: bool = False) -> Regression:
+    """Linear regression from second moments, wherever these come from; of complete cases, each moment is among them."""
     names, told = moments.names, outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
     y = moments.indicator(outcome, names)
-    x, terms = _regressors(moments, names)
+    each = regressors(moments.plan.schema, on, answered=answered)
+    x = [{}, *(moments.indicator((one.name, one.answer), names) for one in each)]
+    terms = ("constant", *(one.term for one in each))
+    if answered:
+        y, *x = (_both(one, _all_answered(moments, names)) for one in (y, *x))
     squares = np.array([[moments.place(_both(left, right)) for right in x] for left in x])
     with_outcome = np.array([moments.place(_both(y, each)) for each in x])
     found, n, subject = moments.found(), moments.n, moments.subject
     bread, none = found.mean[squares], np.full(len(x), np.nan)
+    rarest = rarest_in_words(moments.plan.schema, each, bread[0], answered=answered)
     if why := _unsafe(bread, squares, found.covariance, n):
+        why = f"{why}. {rarest}"
         covariance = np.full((len(x), len(x)), np.nan)
-        return Regression(told, tuple(terms), none, covariance, n, subject, Shape(none, none, none, none), why)
+        return Regression(told, terms, none, covariance, n, subject, Shape(none, none, none, none), why)
     b = np.asarray(np.linalg.solve(bread, found.mean[with_outcome]), np.float64)
     slopes = np.zeros((len(x), len(found.mean)))
     for i in range(len(x)):
@@ -111,9 +136,17 @@ def regression(moments: Moments, outcome: Indicator) -> Regression:
     covariance = slopes @ found.covariance @ slopes.T
     if subject is Subject.POPULATION:
         covariance = covariance * (n / max(n - len(x), 1))
-    rarest = min(found.mean[np.diagonal(squares)].min(), found.mean[with_outcome[0]], 1 - found.mean[with_outcome[0]])
-    why = "" if found.reports or n * rarest >= RAREST else f"{NOT_ENOUGH} for this question: answers are too rare"
-    return Regression(told, tuple(terms), b, covariance, n, subject, shape_of(found, slopes, n, subject), why)
+    share, least = float(found.mean[with_outcome[0]]), float(found.mean[np.diagonal(squares)].min())
+    why = "" if found.reports else _too_rare(n, share, least, rarest)
+    return Regression(told, terms, b, covariance, n, subject, shape_of(found, slopes, n, subject), why)
+
+
+def _too_rare(n: int, share: float, least: float, rarest: str) -> str:
+    """Why there are too few respondents with the outcome, without it, or with an answer; nothing if there are not."""
+    if n * min(least, share, 1 - share) >= RAREST:
+        return ""
+    told = f": the outcome has a share of {share:.3f}" if min(share, 1 - share) < least else f". {rarest}"
+    return f"{NOT_ENOUGH} for this question{told}"
 
 
 def shape_of(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
@@ -156,29 +189,10 @@ def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) 
     return np.array([found.variance, found.third, (rows @ covariance * gradient).sum(axis=1)])
 
 
-def checked_names(outcome: Any, on: Any) -> list[str]:
-    """The names of all features, the outcome's first."""
-    if isinstance(on, str) or not isinstance(on, Sequence) or not on or not all(isinstance(name, str) for name in on):
-        raise EstimateError(f"regress takes a list of features to regress on, by their names; found {abbreviated(on)}")
-    if isinstance(outcome, str):
-        return [outcome, *on]
-    if not isinstance(outcome, list | tuple) or len(outcome) != 2 or not isinstance(outcome[0], str):
-        raise EstimateError(
-            f"the outcome is a flag, or a choice's answer as (name, answer); found {abbreviated(outcome)}"
-        )
-    return [outcome[0], *on]
-
-
-def _regressors(found: "Moments", names: Sequence[str]) -> tuple[list["Product"], list[str]]:
-    """A constant and an indicator for every answer of each predictor but its first, and what they are called."""
-    x: list[Product] = [{}]
-    terms = ["constant"]
-    for name in names[1:]:
-        feature = found.plan.schema[name]
-        for answer in feature.answers[1:]:
-            x.append(found.indicator((name, answer), names))
-            terms.append(name if answer is True else f"{name}{SEPARATOR}{answer}")
-    return x, terms
+def _all_answered(found: "Moments", names: Sequence[str]) -> Product:
+    """The indicator of having answered all features that may be left out."""
+    features = [found.plan.schema[name] for name in names]
+    return {one.name: answered_weights(one) for one in features if one.missing is not None}
 
 
 def _both(left: Product, right: Product) -> Product:
@@ -219,6 +233,5 @@ def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n:
     found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
     return (
         f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
-        f"and must be {SURELY_POSITIVE} standard errors above zero. Regress on fewer features or answers, or "
-        "ask more people"
+        f"and must be {SURELY_POSITIVE} standard errors above zero"
     )

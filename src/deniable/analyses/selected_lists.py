@@ -28,6 +28,8 @@ PARTS = np.linspace(0.01, 0.99, 50)
 SPREADS = np.geomspace(0.15, 10, 30)
 # A z-score beyond this is taken as this: no probability is smaller than a number can be.
 LARGEST = 37.0
+# So many z-scores are taken at once: each has a number for every part and spread, 12 kB.
+BLOCK = 1 << 11
 
 
 def listed_levels(ranks: Array, tests: int, level: float) -> Array:
@@ -47,12 +49,20 @@ def shrinkage(p_values: Array) -> Array:
     if not some.any():
         return kept
     z = np.minimum(-ndtri(np.maximum(p_values[some], 1e-300) / 2), LARGEST)
-    spread = SPREADS[:, None]
-    slab = -(z**2) / (1 + spread**2) / 2 - np.log1p(spread**2) / 2
-    parts = PARTS[:, None, None]
-    null, other = np.log1p(-parts) - z**2 / 2, np.log(parts) + slab
-    mixture = np.logaddexp(null, other)
-    likely = mixture.sum(axis=-1) + np.log1p(-PARTS)[:, None]
-    weights = np.exp(likely - logsumexp(likely))
-    kept[some] = (weights[..., None] * np.exp(other - mixture) * (spread**2 / (1 + spread**2))).sum(axis=(0, 1))
+    blocks = np.split(z, range(BLOCK, len(z), BLOCK))
+    likely = np.log1p(-PARTS)[:, None] + sum(_log_laws(block)[1].sum(axis=-1) for block in blocks)
+    weights = np.exp(likely - logsumexp(likely)) * SPREADS**2 / (1 + SPREADS**2)
+    means = []
+    for block in blocks:
+        other, mixture = _log_laws(block)
+        means.append(np.tensordot(weights, np.exp(other - mixture), 2))
+    kept[some] = np.concatenate(means)
     return kept
+
+
+def _log_laws(z: Array) -> tuple[Array, Array]:
+    """The logarithms of the densities of effects that are not zero and of all, by part, spread and z-score."""
+    spread, parts = SPREADS[:, None], PARTS[:, None, None]
+    slab = -(z**2) / (1 + spread**2) / 2 - np.log1p(spread**2) / 2
+    null, other = np.log1p(-parts) - z**2 / 2, np.log(parts) + slab
+    return other, np.logaddexp(null, other)

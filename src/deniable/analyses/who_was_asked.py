@@ -8,7 +8,7 @@ from itertools import combinations
 from deniable.client import SCALE
 from deniable.counts.counts import Counts
 from deniable.estimates.designs.from_counts import UNLIKELY
-from deniable.estimates.designs.groups import FEWEST_EACH, arm_sizes, evidence_of
+from deniable.estimates.designs.groups import FEWEST_EACH, SIZES_UNLIKELY, arm_sizes, evidence_of
 from deniable.inference.results import ArmSizes
 from deniable.survey.plan import Plan
 
@@ -54,7 +54,7 @@ class Arms:
     @property
     def unlikely(self) -> bool:
         """Whether chance hardly explains the sizes, so that being asked an arm may have changed who answered."""
-        return self.test.p_value < UNLIKELY
+        return self.test.p_value < SIZES_UNLIKELY
 
 
 def arms_of(counts: Counts) -> Arms | None:

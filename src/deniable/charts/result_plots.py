@@ -29,10 +29,12 @@ WIDE = 6.0
 LABEL = 24
 # MANY is how many columns of a map have numbers in them, and NARROW how many letters of a label more columns show.
 MANY, NARROW = 8, 18
-# ROW is the height of a line of a forest plot in inches, and AROUND that of title, axis and caption.
+# ROW is the height of a line of a forest plot in inches, AROUND that of axis and of a title and caption of one line.
 ROW, AROUND = 0.29, 1.15
 # LINE is how many letters a line of the caption has, and TITLE a line of the title.
 LINE, TITLE = 74, 52
+# SPACED is the height of a line of text over that of its letters.
+SPACED = 1.25
 # PAD is the room around a picture in inches, and MARGIN the share of the axis that is free before the numbers.
 PAD, MARGIN = 0.08, 0.03
 # THICK is the width of the stroke of an interval in points.
@@ -140,11 +142,12 @@ def _axes(ax: "Axes | None", words: Words, high: float) -> Iterator[tuple[Any, P
         colours = _palette(mpl.rcParams["text.color"])
         title = printable("\n".join(textwrap.wrap(words.title, TITLE)[:2]))
         if ax is None:
-            figure = NotebookFigure(figsize=(WIDE, high), layout="constrained")
+            caption = "\n".join(textwrap.wrap(words.caption, LINE))
+            more = SPACED * (FONT * title.count("\n") + SMALL * caption.count("\n")) / 72
+            figure = NotebookFigure(figsize=(WIDE, high + more), layout="constrained")
             figure.get_layout_engine().set(w_pad=PAD, h_pad=PAD)  # type: ignore[union-attr, call-arg]
             axis: Any = figure.subplots()
             figure.suptitle(title, x=0.01, ha="left", fontsize=FONT, fontweight="bold")
-            caption = "\n".join(textwrap.wrap(words.caption, LINE))
             figure.supxlabel(printable(caption), x=0.01, ha="left", fontsize=SMALL, color=colours.soft)
         else:
             axis = ax

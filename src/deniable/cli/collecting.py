@@ -57,15 +57,23 @@ def _serve(arguments: argparse.Namespace) -> None:
     with _extra():
         from deniable.collect.collector import Collector, Limits
         from deniable.collect.serve import listen, opener, serve, server_for
+        from deniable.collect.signatures import signature_beside
     from deniable.survey.plan import Plan
 
     for option, least in (("most_waiting", 1), ("most_requests", 1), ("port", 0)):
         if not least <= getattr(arguments, option) <= (65535 if option == "port" else 10**9):
             raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
-    plans = [Plan.load(path).to_json() for path in arguments.plans]
+    plans = {path: Plan.load(path) for path in arguments.plans}
+    signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
     listening = listen(arguments.host, arguments.port)
     limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
-    collector = Collector(opener(arguments.store), plans, invited=arguments.invited, limits=limits)
+    collector = Collector(
+        opener(arguments.store),
+        [plan.to_json() for plan in plans.values()],
+        invited=arguments.invited,
+        limits=limits,
+        signatures={fingerprint: found.to_json() for fingerprint, found in signed.items() if found},
+    )
     try:
         token = collector.make_token(arguments.new_token) if arguments.new_token else collector.first_token()
         if arguments.new_token and token is None:

@@ -2,7 +2,7 @@
 
     want = [["smoker", "age"], "region"]    --want smoker,age             tables that the best design is looked for
     weights = [{table = "region", weight = 3}]                            which of them matter more
-    goal = "worst", most = 2, spare = 0.05  --goal worst --most 2         as `dn.design` has them
+    goal = "worst", most = 2, spare = 0.05  --goal worst --spare 5%       as `dn.design` has them
     apart = [["income", "illness"]]                                       questions that no person is asked two of
     together = [["smoker", "age"]]          --together smoker,age         questions that are randomized together
     public = ["region"]                     --public region               shown as it is, not protected
@@ -11,6 +11,7 @@
     name = "panel"                          --every 3                     an arm for every three questions
     share = 0.5
     assigned = true, unequal = true                                       as `Plan` has them
+    repeat = "keep", epsilon_1 = 1.0        --repeat keep --epsilon-1 1   answers that are kept, and sent again
 
 In a TOML file the single lines stand above the first `[[features]]`.
 """
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 # What a survey file may say beside its features.
 KEYS = (
-    "want", "weights", "goal", "most", "apart", "spare", "arms", "together", "public", "assigned", "unequal"
+    "want", "weights", "goal", "most", "apart", "spare", "arms", "together", "public", "assigned", "unequal",
+    "repeat", "epsilon_1",
 )  # fmt: skip
 # What it may say besides for those who read it.
 NOTES = ("title", "description")
@@ -112,6 +114,8 @@ class Design:
     unequal: bool = False
     split: bool = False
     wish: Wish = Wish()
+    repeat: Any = None  # with `epsilon_1`, as `Plan` takes it
+    epsilon_1: Any = None
 
     @property
     def said(self) -> list[str]:
@@ -123,6 +127,14 @@ class Design:
         return [name for name, given in named.items() if given]
 
     def plan(self, schema: "Schema", epsilon: float | None) -> "Plan":
+        """The plan of this design, or the best one, with answers kept if that is asked for."""
+        from deniable.survey.kept_answers import check_repeat
+
+        keeps = check_repeat(self.repeat, self.epsilon_1, {})
+        made = self._made(schema, epsilon)
+        return made.keep(self.epsilon_1) if keeps else made
+
+    def _made(self, schema: "Schema", epsilon: float | None) -> "Plan":
         """The plan of this design, or the best one; of one question there is nothing to look for."""
         nothing_to_find = self.wish == Wish() and _is_one_question(schema, self.public)
         if not self.said and not nothing_to_find:
@@ -153,6 +165,7 @@ def design_of(arguments: "argparse.Namespace") -> Design:
     made = Design(
         (*of_file.together, *together), of_file.arms or arms, arguments.every, (*of_file.public, *arguments.public),
         of_file.assigned, of_file.unequal, arguments.split, _wish(arguments, of_file.wish, instead=instead),
+        arguments.repeat or of_file.repeat, of_file.epsilon_1 if arguments.epsilon_1 is None else arguments.epsilon_1,
     )  # fmt: skip
     made.wish.check()
     _check_one_of_two(made)
@@ -166,7 +179,7 @@ def _wish(arguments: "argparse.Namespace", of_file: Wish, *, instead: bool) -> W
     """
     named = [names_of(text, "--want") for text in arguments.want]
     want = (*of_file.want, *(names[0] if len(names) == 1 else names for names in named))
-    given = {"goal": arguments.goal, "most": arguments.most}
+    given = {"goal": arguments.goal, "most": arguments.most, "spare": arguments.spare}
     manner = {} if instead else {**of_file.manner}
     manner |= {name: value for name, value in given.items() if value is not None}
     return Wish(want, arguments.order, arguments.people, arguments.half_width, manner)
@@ -219,6 +232,7 @@ def _of_file(path: str) -> Design:
             tuple(_lists(document, "together")), _arms(document), None, tuple(_names(document, "public")),
             _flag(document, "assigned"), _flag(document, "unequal"),
             wish=Wish(tuple(_wanted(document)), manner=_manner(document)),
+            repeat=document.get("repeat"), epsilon_1=document.get("epsilon_1"),
         )  # fmt: skip
     except PlanError as error:
         raise PlanError(f"{path}: {error}") from None

@@ -82,13 +82,19 @@ def add_respondents(command: argparse.ArgumentParser) -> None:
     command.set_defaults(about="population")
 
 
-def add_form(command: argparse.ArgumentParser, *, picture: bool = True) -> None:
-    """The options for `printing.show`, text unless one is given, and for `printing.draw`, if there is a picture."""
+def add_answered(command: argparse.ArgumentParser) -> None:
+    """The option that leaves missing answers out."""
+    command.add_argument(
+        "--answered", action="store_true", help="only among those who answered: leaves missing answers out"
+    )
+
+
+def add_form(command: argparse.ArgumentParser) -> None:
+    """The options for `printing.show`, text unless one is given, and for `printing.draw`."""
     form = command.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print comma-separated values")
     form.add_argument("--json", action="store_true", help="print a JSON list with an object for each row")
-    if picture:
-        command.add_argument("--plot", metavar="PICTURE", help="also draw it, to a file ending in .svg, .png or .pdf")
+    command.add_argument("--plot", metavar="PICTURE", help="also draw it, to a file ending in .svg, .png or .pdf")
 
 
 def names_of(text: str, option: str) -> list[str]:

@@ -2,16 +2,16 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import REPORTS, add_command, add_level
 from deniable.cli.printing import say_wrote
-from deniable.files import check_target
+from deniable.files import check_ending, check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
     from deniable.counts.counts import Counts
+    from deniable.files.stores import AnyFile
 
 
 def add_page(commands: "Commands") -> None:
@@ -45,11 +45,12 @@ def _page(arguments: argparse.Namespace) -> None:
     check_extra()
     checked_level(arguments.level)
     source = _source(arguments.reports, arguments.output, arguments.counts)
+    check_ending(arguments.output, ".html", "a page is written to an HTML file")
     said = {name: getattr(arguments, name) for name in ("show", "title", "organisation", "dates", "contact", "level")}
     say_wrote(arguments.output, written(source, arguments.output, **said))
 
 
-def _source(files: Sequence[str], output: str, counts: str | None) -> "Counts | list[Path]":
+def _source(files: Sequence[str], output: str, counts: str | None) -> "Counts | list[AnyFile]":
     """What the page is made of: the sum of files of counts, or files of reports."""
     from deniable.counts.as_counts import as_counts, sum_of
     from deniable.counts.counts import Counts

@@ -5,13 +5,15 @@ import argparse
 from deniable import __version__
 from deniable.cli.asking.differences import add_compare, add_difference, add_mean
 from deniable.cli.asking.regress import add_regress
+from deniable.cli.checking.audit import add_audit
+from deniable.cli.checking.sign import add_sign, add_verify
 from deniable.cli.collecting import add_collect, add_serve
 from deniable.cli.demo import add_demo
 from deniable.cli.looking.show import add_show
 from deniable.cli.page import add_page
 from deniable.cli.plan import add_plan
 from deniable.cli.power import add_power
-from deniable.cli.reports_and_counts import add_count, add_randomize
+from deniable.cli.reports_and_counts import add_count, add_randomize, add_sql
 from deniable.cli.results import add_associations, add_conditional, add_table
 from deniable.cli.schema import add_schema
 from deniable.cli.validate import add_validate
@@ -47,9 +49,9 @@ def parser() -> argparse.ArgumentParser:
     program.add_argument("--version", action="version", version=f"deniable {__version__}")
     commands = program.add_subparsers(required=True, title="commands, in the order of a survey", metavar="COMMAND")
     for add in (
-        add_schema, add_plan, add_show, add_power, add_serve, add_collect, add_randomize, add_count, add_table,
-        add_conditional, add_difference, add_mean, add_compare, add_regress, add_associations, add_page, add_demo,
-        add_validate,
+        add_schema, add_plan, add_show, add_power, add_audit, add_sign, add_verify, add_serve, add_collect,
+        add_randomize, add_count, add_sql, add_table, add_conditional, add_difference, add_mean, add_compare,
+        add_regress, add_associations, add_page, add_demo, add_validate,
     ):  # fmt: skip
         add(commands)
     return program

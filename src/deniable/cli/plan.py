@@ -9,8 +9,10 @@ from deniable.errors import PlanError
 from deniable.files import check_ending, check_target
 
 if TYPE_CHECKING:
+    from deniable.cli.design import Design
     from deniable.cli.options import Commands
     from deniable.survey.plan import Plan
+    from deniable.survey.schema import Schema
 
 
 def add_plan(commands: "Commands") -> None:
@@ -24,6 +26,17 @@ def add_plan(commands: "Commands") -> None:
     command.add_argument("--epsilon", type=float, help="total privacy budget of one whole report")
     _add_design(command)
     _add_own(command)
+    command.add_argument(
+        "--repeat",
+        choices=("keep",),
+        help="people are asked again: devices keep randomized answers, and --epsilon is of all reports together",
+    )
+    command.add_argument(
+        "--epsilon-1",
+        type=float,
+        metavar="EPSILON",
+        help="with --repeat keep: epsilon of one report, by a fresh coin over kept answers (default: send the same)",
+    )
     command.add_argument(
         "--public",
         action="append",
@@ -58,6 +71,17 @@ def _add_design(command: argparse.ArgumentParser) -> None:
         "--goal",
         choices=("mean", "worst"),
         help="minimize the mean error of the wanted tables, or the worst (default: mean; worst with --half-width)",
+    )
+    group.add_argument(
+        "--spare",
+        type=share_of,
+        metavar="SHARE",
+        help="share of the people who are asked for all pairs alike, such as 10%%: for questions that no --want has",
+    )
+    group.add_argument(
+        "--only-wanted",
+        action="store_true",
+        help="do not ask the questions that no wanted table has",
     )
     group.add_argument("--most", type=int, metavar="K", help="ask one person at most K questions")
 
@@ -97,8 +121,10 @@ def _plan(arguments: argparse.Namespace) -> None:
     if arguments.output is not None:
         check_target(arguments.output, arguments.survey)
         check_ending(arguments.output, ".json", "a plan is written to a JSON file")
-    design = design_of(arguments)
-    plan = design.plan(Schema.load(arguments.survey), arguments.epsilon)
+    design, schema = design_of(arguments), Schema.load(arguments.survey)
+    if arguments.only_wanted:
+        schema = _only_wanted(schema, design)
+    plan = design.plan(schema, arguments.epsilon)
     if arguments.output is None:
         print(plan.to_json(), end="")
     else:
@@ -110,6 +136,20 @@ def _plan(arguments: argparse.Namespace) -> None:
         print(f"\n{_found(plan, arguments)}", file=sys.stderr)
     if arguments.output is not None:
         print(f"\nWrote {arguments.output}.", file=sys.stderr)
+
+
+def _only_wanted(schema: "Schema", design: "Design") -> "Schema":
+    """The questions that are in some wanted table, or public; tell on stderr which are left out."""
+    from deniable.survey.aim import wanted_tables
+    from deniable.survey.schema import Schema
+
+    if not design.wish.want:
+        raise PlanError("--only-wanted leaves out what no --want has; say which tables are wanted")
+    wanted = {name for table in wanted_tables(schema, design.wish.want, None) for name in table}
+    shown = {one.name for name in design.public for one in schema.questions.get(name) or (schema[name],)}
+    if left := [name for name in schema.names if name not in wanted | shown]:
+        print(f"Not asked, as no wanted table has them: {', '.join(left)}.", file=sys.stderr)
+    return Schema([one for one in schema if one.name in wanted | shown])
 
 
 def _is_plan(path: str, plan: "Plan") -> bool:

@@ -20,6 +20,8 @@ from deniable.files import stopping
 
 # The signal of a terminal that was closed, where the system has one.
 HANG_UP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()
+# How many threads linear algebra has: idle ones would spin for longer than the small matrices of a command take.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # plans are UTF-8 whatever the terminal is
+    for variable in ONE_THREAD:
+        os.environ.setdefault(variable, "1")  # read when numpy is imported
     try:
         with stopping(signal.SIGINT, signal.SIGTERM, *HANG_UP), _warnings_in_one_line():
             arguments.run(arguments)

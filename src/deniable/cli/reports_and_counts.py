@@ -1,12 +1,14 @@
-"""The commands `deniable randomize` and `deniable count`: answers become reports, and reports become counts."""
+"""The commands `deniable randomize`, `count` and `sql`: answers become reports, and reports become counts."""
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import REPORTS, add_command, add_reading, delimiter_of, names_of
 from deniable.cli.printing import say_wrote
+from deniable.errors import DeniableError
 from deniable.files import check_ending, check_target
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from deniable.counts.counts import Counts
     from deniable.survey.plan import Plan
 
+# CONNECT_SECONDS is how long a cluster is waited for.
+CONNECT_SECONDS = 30
 # MOST_ARMS is how many arms `deniable count` tells the sizes of.
 MOST_ARMS = 24
 # LONG_NAME is how many columns of a terminal the name of an arm takes at most.
@@ -96,22 +100,54 @@ def add_count(commands: "Commands") -> None:
         "a name with a comma in it goes in double quotes",
     )
     command.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
+    command.add_argument("--plan", metavar="PLAN.json", help="the plan of files that lost theirs")
+    command.add_argument("--engine", choices=("dask", "spark"), help="let a cluster count files that are in its reach")
+    command.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="where the cluster is: Dask's tcp://host:8786, Spark's spark://host:7077",
+    )
     command.set_defaults(run=_count)
 
 
 def _count(arguments: argparse.Namespace) -> None:
     from deniable.counts.count import count
     from deniable.counts.sources import find_files
+    from deniable.survey.plan import Plan
 
     tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
     check_ending(arguments.output, ".npz", "counts are written to a NumPy file")
-    counts = count(files, tables or None, order=arguments.order)
+    plan = None if arguments.plan is None else Plan.load(arguments.plan)
+    with _engine(arguments.engine, arguments.scheduler) as engine:
+        counts = count(files, tables or None, order=arguments.order, plan=plan, engine=engine)
     counts.save(arguments.output)
     say_wrote(arguments.output, counts.n)
     if counts.plan.has_arms:
         _say_sizes(counts)
+
+
+@contextmanager
+def _engine(name: str | None, scheduler: str | None) -> Iterator[Any]:
+    """The engine that options ask for, if they do: a client or a session that ends with the command."""
+    if (name is None) != (scheduler is None):
+        raise DeniableError("a cluster is named by --engine dask (or spark) and --scheduler ADDRESS; give both")
+    try:
+        if name == "dask":
+            from distributed import Client
+
+            with Client(scheduler, timeout=CONNECT_SECONDS) as client:  # type: ignore[no-untyped-call]
+                yield client
+        elif name == "spark":
+            from pyspark.sql import SparkSession
+
+            with SparkSession.builder.master(str(scheduler)).appName("deniable").getOrCreate() as session:
+                yield session
+        else:
+            yield None
+    except ImportError as error:
+        raise DeniableError(f"--engine {name} needs a package ({error}): pip install 'deniable[{name}]'") from None
 
 
 def _say_sizes(counts: "Counts") -> None:
@@ -136,3 +172,30 @@ def _say_sizes(counts: "Counts") -> None:
     if len(parts) > MOST_ARMS:
         lines.append(f"... and {len(parts) - MOST_ARMS:,} more arms")
     print(*lines, f"Sizes against shares: {arm_sizes(counts)}.", sep="\n", file=sys.stderr)
+
+
+def add_sql(commands: "Commands") -> None:
+    """Add `deniable sql`."""
+    command = add_command(commands, "sql", "print the query that counts reports inside a database")
+    command.add_argument("plan", metavar="PLAN.json", help="the plan of the reports")
+    command.add_argument("features", nargs="*", metavar="FEATURE", help="the features of the table to count")
+    command.add_argument("--order", type=int, help="instead of features: every pair (2), every triple (3), ...")
+    command.add_argument("--table", default="reports", help="what to select from (default reports)")
+    command.add_argument("--dialect", default="duckdb", metavar="NAME", help="duckdb (default), postgres or spark")
+    command.add_argument(
+        "--packed", metavar="COLUMN", help="the column of bytes that holds whole reports, if they are stored as sent"
+    )
+    command.set_defaults(run=_sql, stopped="stopped")
+
+
+def _sql(arguments: argparse.Namespace) -> None:
+    from deniable.counts.warehouse.query import sql
+    from deniable.survey.plan import Plan
+
+    plan = Plan.load(arguments.plan)
+    print(
+        sql(
+            plan, arguments.features or None, order=arguments.order, table=arguments.table, dialect=arguments.dialect,
+            packed=arguments.packed,
+        )
+    )  # fmt: skip

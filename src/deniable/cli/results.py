@@ -7,12 +7,13 @@ from itertools import combinations, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import COUNTS, add_command, add_counts, add_form, add_level, add_respondents
+from deniable.cli.options import COUNTS, add_answered, add_command, add_counts, add_form, add_level, add_respondents
 from deniable.cli.printing import draw, show
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+    from deniable.estimates.answer_groups.among import Among
     from deniable.estimates.estimate import Estimate
 
 
@@ -28,11 +29,13 @@ def add_table(commands: "Commands") -> None:
     )
     command.add_argument(
         "--method",
-        choices=("consistent", "centred", "unbiased", "feasible"),
+        choices=("consistent", "centred", "unbiased", "feasible", "shrunk"),
         default="consistent",
-        help="the estimator (default consistent); feasible gives a proper table with nothing negative",
+        help="the estimator (default consistent); feasible gives a proper table with nothing negative, "
+        "shrunk one whose interactions are shrunk towards independence",
     )
     add_respondents(command)
+    add_answered(command)
     add_level(command)
     command.add_argument("--simultaneous", action="store_true", help="intervals that hold for the whole table at once")
     add_form(command)
@@ -43,10 +46,15 @@ def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
     est = estimate_of(files, names, about=arguments.about, method=arguments.method)
-    table = est.table(level=arguments.level, simultaneous=arguments.simultaneous)
+    if arguments.simultaneous:
+        if arguments.answered:
+            raise DeniableError("--simultaneous intervals are about everybody; leave --answered out")
+        table = est.table(level=arguments.level, simultaneous=True)
+    else:
+        table = among_answered(est, arguments).table(level=arguments.level)
     show(table, arguments, est.features)
     draw(table, arguments)
-    say_of_whom(est, len(files))
+    say_of_waves(est, len(files))
 
 
 def _is_counts(name: str) -> bool:
@@ -66,6 +74,7 @@ def add_conditional(commands: "Commands") -> None:
         help="the feature that is given; may be given more than once",
     )
     add_respondents(command)
+    add_answered(command)
     add_level(command)
     add_form(command)
     command.set_defaults(run=_conditional)
@@ -74,10 +83,10 @@ def add_conditional(commands: "Commands") -> None:
 def _conditional(arguments: argparse.Namespace) -> None:
     names = list(dict.fromkeys([*arguments.given, arguments.what]))
     est = estimate_of(arguments.counts, names, about=arguments.about)
-    table = est.conditional(arguments.what, given=arguments.given, level=arguments.level)
+    table = among_answered(est, arguments).conditional(arguments.what, given=arguments.given, level=arguments.level)
     show(table, arguments, est.features)
     draw(table, arguments)
-    say_of_whom(est, len(arguments.counts))
+    say_of_waves(est, len(arguments.counts))
 
 
 def estimate_of(files: Sequence[str], names: Sequence[str], *, about: str, method: str = "consistent") -> "Estimate":
@@ -90,6 +99,15 @@ def estimate_of(files: Sequence[str], names: Sequence[str], *, about: str, metho
     return estimate(counts if len(counts) > 1 else counts[0], names, method=method, about=about)
 
 
+def among_answered(est: "Estimate", arguments: argparse.Namespace) -> "Estimate | Among":
+    """An estimate among those who answered all its questions, if that is asked for."""
+    among: Estimate | Among = est
+    for feature in est.features if arguments.answered else ():
+        if feature.missing is not None:
+            among = among.among(feature.name, [answer for answer in feature.answers if answer != feature.missing])
+    return among
+
+
 def check_different_files(files: Sequence[str]) -> None:
     """Refuse the same file twice: its respondents would be taken for others."""
     for first, second in combinations(files, 2):
@@ -97,15 +115,11 @@ def check_different_files(files: Sequence[str]) -> None:
             raise DeniableError(f"{first} and {second} are the same file; waves are of different people")
 
 
-def say_of_whom(est: "Estimate", waves: int) -> None:
-    """Tell on stderr of how many respondents, where not all were asked or there are several waves, and about whom."""
-    if waves == 1 and est.asked == est.n:
-        return
-    of = f" of {waves} waves" if waves > 1 else ""
-    asked = f"{est.asked:,} of {est.n:,} respondents{of} were asked all of {' x '.join(est.names)}"
-    print(f"{asked}; about the {est.subject}.", file=sys.stderr)
+def say_of_waves(est: "Estimate", waves: int) -> None:
+    """Tell on stderr of how many respondents of several waves a result is, and whether these agree."""
     if waves > 1:
-        print(f"Whether the waves agree: {est.homogeneity}.", file=sys.stderr)
+        asked = f"{est.asked:,} of {est.n:,} respondents of {waves} waves were asked all of {' x '.join(est.names)}"
+        print(f"{asked}.", f"Whether the waves agree: {est.homogeneity}.", sep="\n", file=sys.stderr)
 
 
 # What is said of a list of pairs that came out surest.

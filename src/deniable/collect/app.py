@@ -44,7 +44,9 @@ ROUTES = (
     Route("/reports/{id}", endpoints.report, methods=["PUT", "HEAD"]),
     Route("/batches", endpoints.batch, methods=["POST"]),
     Route("/plan.json", endpoints.plan),
+    Route("/plan.sig", endpoints.signature),
     Route("/plans/{fingerprint}.json", endpoints.plan),
+    Route("/plans/{fingerprint}.sig", endpoints.signature),
     Route("/healthz", endpoints.health),
     Route("/metrics", endpoints.metrics),
     Route("/counts", analysts.counts),
@@ -114,7 +116,8 @@ def _web_files() -> list[Route]:
     page, client = (files("deniable.collect").joinpath(folder) for folder in ("survey_page", "web"))
     found = {f"/{file.name}": file for file in page.iterdir() if file.is_file()}
     found |= {f"/lang/{file.name}": file for file in page.joinpath("lang").iterdir()}
-    found |= {f"/{name}": client.joinpath(name) for name in ("deniable.js", "deniable.min.js")}
+    own = ("deniable.js", "deniable.min.js", "signature.js", "keeping.js")
+    found |= {f"/{name}": client.joinpath(name) for name in own}
     found["/"] = found.pop("/index.html")
     kinds = {path: KINDS[file.name.rpartition(".")[2]] for path, file in found.items()}
     return [Route(path, _given(Response(found[path].read_bytes(), media_type=kind))) for path, kind in kinds.items()]

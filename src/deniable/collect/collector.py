@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from deniable import client
@@ -48,8 +49,10 @@ class Collector:
         *,
         invited: bool = False,
         limits: Limits = Limits(),
+        signatures: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.invited, self.limits = invited, limits
+        self.signatures = dict(signatures)  # texts of plan.sig, by the fingerprints of plans
         self.texts = [Plan.from_json(text).to_json() for text in texts]
         self.writer = Writer(open_store, most_waiting=limits.waiting)
         self.served: dict[str, Served] = {}

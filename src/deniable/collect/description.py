@@ -108,6 +108,17 @@ def openapi() -> Object:
                     parameters=[_in_path("fingerprint", type="string")],
                 )
             },
+            "/plan.sig": {
+                "get": _operation("The signature of the current plan", {200: "JSON"}, {404: "it is not signed"})
+            },
+            "/plans/{fingerprint}.sig": {
+                "get": _operation(
+                    "The signature of a plan of which reports are taken",
+                    {200: "JSON"},
+                    {404: "no such plan, or it is not signed"},
+                    parameters=[_in_path("fingerprint", type="string")],
+                )
+            },
             "/healthz": {"get": _operation("Whether reports are taken now", {200: "they are"}, {})},
             "/metrics": {"get": _operation("Totals since the start, for Prometheus", {200: "text"}, {})},
             **_of_analysts(body),

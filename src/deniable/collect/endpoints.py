@@ -117,6 +117,15 @@ async def plan(request: Request) -> Response:
     return Response(served.text, media_type="application/json", headers=headers)
 
 
+async def signature(request: Request) -> Response:
+    """The signature of the current plan, or of the one of a fingerprint."""
+    collector = collector_of(request)
+    found = collector.signatures.get(request.path_params.get("fingerprint", collector.current.fingerprint))
+    if found is None:
+        raise Refused(404, "no signature of such a plan is here")
+    return Response(found, media_type="application/json", headers={"cache-control": "no-cache"})
+
+
 async def health(request: Request) -> Response:
     """Whether reports are taken now."""
     well = collector_of(request).writer.store is not None

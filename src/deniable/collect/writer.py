@@ -121,8 +121,9 @@ class Writer(Thread):
         """Close the store and open it, as often as it takes; what waits meanwhile is told to try again."""
         self.failures += 1
         failed, self.store = self.store, None
-        with suppress(CollectError):
-            failed and failed.close()
+        if failed is not None:
+            with suppress(CollectError):
+                failed.close()
         while self.store is None and not self.stopping:
             with self.wake:
                 group, self.size = list(self.waiting), 0

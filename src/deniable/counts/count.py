@@ -7,23 +7,32 @@ tallies add up.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event, Lock
+from typing import Any
 
+from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
-from deniable.counts.sources import Batch, origin, source
+from deniable.counts.on_engine import count_on
+from deniable.counts.sources import Batch, find_files, origin, source
 from deniable.counts.tally import Tally
+from deniable.errors import CountError, abbreviated
+from deniable.files.stores import AnyFile
+from deniable.reports.engines.engine import engine_of
 from deniable.reports.reports import Reports
+from deniable.survey.plan import Plan
 
 # From so many reports for each arm on, several threads count arms.
 MANY = 1 << 20
 
 
 def count(
-    reports: Reports | str | Path | Sequence[str | Path],
+    reports: Reports | str | AnyFile | Sequence[str | AnyFile],
     names: Sequence[str] | Sequence[Sequence[str]] | None = None,
     *,
     order: int | None = None,
+    plan: Plan | None = None,
+    workers: int | None = None,
+    engine: Any = None,
 ) -> Counts:
     """Count how often evidence occurs together: one table of features, several tables, or all tables of some size.
 
@@ -39,6 +48,13 @@ def count(
     order
         Instead of names: every pair of features (2), every triple (3), ... of those that some arm asks together.
         Without names and order, the whole table of each arm is counted; of a plan without arms, every pair.
+    plan
+        The plan of files that lost theirs, as some programs drop it when they rewrite a file.
+    workers
+        How many threads count at most; all processors by default.
+    engine
+        A `dask.distributed.Client` or a `SparkSession` whose workers count the files, which each of them must be able
+        to open. They count with one thread a task.
 
     Returns
     -------
@@ -52,12 +68,17 @@ def count(
     >>> dn.count(reports, ["smoker", "drinker"]).array("smoker", "drinker").shape
     (2, 2)
     """
-    plan, total, batches = source(reports)
+    if engine is not None:
+        if isinstance(reports, Reports) or workers is not None:
+            raise CountError("an engine counts files, with as many workers as it has; give paths, and no workers=")
+        return count_on(engine_of(engine), find_files(reports), names, order, plan)
+    most = processors() if workers is None else _checked_workers(workers)
+    plan, total, batches = source(reports, plan)
     sources = origin(reports)
     tally = Tally.of(plan, names, order=order, expected=total)
-    rows = tally.batch_rows(total, processors())
+    rows = tally.batch_rows(total, most)
     many = total >= MANY * len(tally.arms)  # else threads wait for each other more than they count
-    workers = max(1, min(processors() if many or len(tally.arms) == 1 else 1, -(-total // rows)))
+    workers = max(1, min(most if many or len(tally.arms) == 1 else 1, -(-total // rows)))
     if workers > 1:  # one was checked with the tally
         tally.check_memory(workers)
     found = batches([arm.needed for arm in tally.arms], rows)
@@ -67,9 +88,26 @@ def count(
     return sum(others, start=first).counts().of_sources(sources)
 
 
+def count_table(reports: Reports | str | AnyFile | Sequence[str | AnyFile], names: Sequence[str]) -> Counts:
+    """Count what the estimate of one table is made from, so that it is the same as from `count(reports)`.
+
+    Generalized least squares over arms takes what blocks say of other questions, too: every arm is counted whole.
+    """
+    plan, _, _ = source(reports)
+    if plan.has_arms and Tally.of(plan).will_hold(check_asked(plan, names)):
+        return count(reports)
+    return count(reports, names)
+
+
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _checked_workers(workers: Any) -> int:
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise CountError(f"workers is how many threads count, from 1 on; found {abbreviated(workers)}")
+    return workers
 
 
 def _added(tally: Tally, batches: Iterable[Batch]) -> Tally:

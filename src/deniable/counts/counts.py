@@ -17,7 +17,6 @@ table for each. `Counts.array` finds a table in any of them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -29,6 +28,7 @@ from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, joined_sources, new_source
+from deniable.files.stores import AnyFile
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
 from deniable.text.html import printed
@@ -293,7 +293,7 @@ class Counts:
             parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])
         return ", ".join(parts) or "how many there are"
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | AnyFile) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
         write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources)
 
@@ -313,9 +313,9 @@ class Counts:
         return arrays
 
     @classmethod
-    def load(cls, path: str | Path) -> "Counts":
+    def load(cls, path: str | AnyFile) -> "Counts":
         """Read counts that `save` wrote, and check them."""
-        if not isinstance(path, str | Path):
+        if not isinstance(path, str | AnyFile):
             raise CountError(f"counts are loaded from a file, by its path; found {abbreviated(path)}")
         plan, of_arms, sources = read_arrays(path)
         try:

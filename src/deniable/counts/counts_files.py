@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
@@ -20,6 +19,7 @@ from deniable.counts.checks import checked_names
 from deniable.counts.layout import Names, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import Sources, file_source, replacing
+from deniable.files.stores import AnyFile, file_at
 from deniable.kernels import physical_memory
 from deniable.survey.plan import Plan
 
@@ -59,7 +59,7 @@ class Header:
             raise CountError(f"{self.key!r} says that it has shape {self.shape}, for which the file has no room")
 
 
-def write_arrays(path: str | Path, plan: Plan, of_arms: Sequence[Arrays], sources: Sources) -> None:
+def write_arrays(path: str | AnyFile, plan: Plan, of_arms: Sequence[Arrays], sources: Sources) -> None:
     """Write a plan, the arrays of each of its arms and whose reports these are, whole or not at all."""
     arrays = {"plan": np.array(plan.to_json())}
     if sources:
@@ -71,13 +71,13 @@ def write_arrays(path: str | Path, plan: Plan, of_arms: Sequence[Arrays], source
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_arrays(path: str | Path) -> tuple[Plan, list[Arrays], Sources]:
+def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources]:
     """The plan in a file of counts, the arrays of each of its arms, and whose reports they are.
 
     Headers are checked first. A file that does not say its sources, as those of version 0.1.0, is its own.
     """
     try:
-        with Path(path).open("rb") as file, ZipFile(file) as archive:
+        with file_at(path).open("rb") as file, ZipFile(file) as archive:
             headers = {header.key: header for header in map(_header(archive), archive.infolist())}
             if len(headers) < len(archive.infolist()):
                 raise CountError("two arrays have one name")

@@ -137,7 +137,7 @@ def _cells(arm: Counts, pair: tuple[str, ...], where: str) -> list[_Found]:
         return []
     array = arm.evidence(*pair).astype(np.float64)
     weights = [_weights(protocol) for protocol in protocols]
-    sums, squares = (np.einsum("ia,jb,ab->ij", left, right, array) for left, right in zip(*weights, strict=True))
+    sums, squares = (left @ array @ right.T for left, right in zip(*weights, strict=True))
     n = array[0, 0]
     if not n:
         return []
@@ -173,17 +173,3 @@ def _least_square(protocol: Protocol) -> float:
     """The least mean that the square of one report's own estimate of an answer can have: that of a false one."""
     p, q = protocol.p, protocol.q
     return min(p * (1 - p), q * (1 - q) + (q - p) ** 2) / (q - p) ** 2
-
-
-def influence(counts: Counts, crafted: float = 0.01) -> dict[str, float]:
-    """The most that crafted reports, so large a share of all, can move the estimated share of an answer, by unit.
-
-    A report moves the unbiased estimate by its own estimate over N, which is -p / (q - p) or (1 - p) / (q - p): at most
-    1 / |q - p| lies between any two reports. Of a unit that several arms ask, it is the largest of the arms'.
-    """
-    found: dict[str, float] = {}
-    for arm in counts.plan.arms:
-        for unit in arm.units.schema.names:
-            protocol = arm.units[unit]
-            found[unit] = max(found.get(unit, 0.0), crafted / abs(protocol.q - protocol.p))
-    return found

@@ -27,6 +27,7 @@ from deniable.counts.tally_kinds import (
 )
 from deniable.counts.tally_of_arm import Alike, ArmTally
 from deniable.errors import CountError, abbreviated
+from deniable.files import Sources, joined_sources, new_source
 from deniable.kernels import tools_for
 from deniable.kernels.bitplanes import Words, new_planes
 from deniable.reports.reports import Reports
@@ -54,6 +55,7 @@ class Tally:
     order: int | None
     memory: Words | None = field(default=None, repr=False)  # planes that the next batch is written over
     tools: ModuleType | None = field(default=None, repr=False)  # kernels for all reports, if known how many will come
+    sources: Sources = field(default_factory=dict)  # of what was counted; a tally that counts is a source of its own
 
     @classmethod
     def of(cls, plan: Plan, names: Any = None, *, order: int | None = None, expected: int = 0) -> "Tally":
@@ -83,6 +85,11 @@ class Tally:
         """How many reports were counted so far."""
         return sum(arm.n for arm in self.arms)
 
+    def will_hold(self, names: Names) -> bool:
+        """Whether its counts will hold the table of these features, in some arm that asks them all."""
+        asking = (arm for arm in self.arms if all(name in arm.plan for name in names))
+        return any(arm.empty().counts().holds(*names) for arm in asking)
+
     def empty(self) -> "Tally":
         """A tally of the same that has counted nothing yet."""
         return Tally(self.plan, tuple(arm.empty() for arm in self.arms), self.order, tools=self.tools)
@@ -103,6 +110,8 @@ class Tally:
     def add_shown(self, reports: int, shown: Mapping[str, Shown], arm: int = 0) -> None:
         """Count what so many reports of an arm show of the units needed."""
         own = self.arms[arm]
+        if not self.sources:
+            self.sources = new_source("the same tally")
         rows = own.plane_rows
         if self.memory is None or len(self.memory) < rows or self.memory.shape[1] * 64 < reports:
             self.memory = new_planes(rows, reports)
@@ -115,7 +124,8 @@ class Tally:
         if self.plan != other.plan:
             raise CountError("tallies add if they count the same tables of the same plan; found different ones")
         arms = tuple(mine + theirs for mine, theirs in zip(self.arms, other.arms, strict=True))
-        return Tally(self.plan, arms, self.order, tools=self.tools)
+        both = joined_sources(self.sources, other.sources, CountError, "the two tallies")
+        return Tally(self.plan, arms, self.order, tools=self.tools, sources=both)
 
     def __radd__(self, other: Any) -> "Tally":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -129,7 +139,8 @@ class Tally:
     def counts(self) -> Counts:
         """What was counted so far."""
         parts = [arm.counts() for arm in self.arms]
-        return Counts(self.plan, arms=parts) if self.plan.has_arms else parts[0]
+        counts = Counts(self.plan, arms=parts) if self.plan.has_arms else parts[0]
+        return counts.of_sources(self.sources)
 
     def batch_rows(self, total: int, workers: int) -> int:
         """Reports of a batch: few enough to bound its memory and its time, and for every worker to have some."""
@@ -151,15 +162,15 @@ def _kinds(plan: Plan, names: Any, order: Any) -> list[tuple[TallyKind, ...]]:
     if names is not None and order is not None:
         raise CountError("count takes names of features, or order=2 for every pair; give one of them")
     if names is not None:
-        tables = _tables(plan, names)
-        return [kinds_of_tables(arm, _units(arm, tables)) for arm in plan.arms]
+        tables = asked_tables(plan, names)
+        return [kinds_of_tables(arm, units_asked(arm, tables)) for arm in plan.arms]
     if order is None and plan.has_arms:
         return [kinds_of_whole(arm) for arm in plan.arms]
-    features = _checked_order(plan, min(2, len(plan.schema)) if order is None else order)
+    features = checked_order(plan, min(2, len(plan.schema)) if order is None else order)
     return [kinds_of_order(arm, features) for arm in plan.arms]
 
 
-def _tables(plan: Plan, names: Any) -> list[Names]:
+def asked_tables(plan: Plan, names: Any) -> list[Names]:
     """The tables asked for, each as the names of features."""
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise CountError(f"count takes a list of names, or a list of such lists; found {abbreviated(names)}")
@@ -170,13 +181,13 @@ def _tables(plan: Plan, names: Any) -> list[Names]:
     return [check_asked(plan, table) for table in tables]
 
 
-def _units(arm: Plan, tables: Sequence[Names]) -> list[Names]:
+def units_asked(arm: Plan, tables: Sequence[Names]) -> list[Names]:
     """The units of an arm that ask any feature of each table."""
     found = (tuple(block.unit.name for block in arm.blocks if set(block.names) & set(table)) for table in tables)
     return [units for units in found if units]
 
 
-def _checked_order(plan: Plan, order: Any) -> int:
+def checked_order(plan: Plan, order: Any) -> int:
     """How many features tables have, checked."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 1 <= order <= len(plan.schema):
         raise CountError(

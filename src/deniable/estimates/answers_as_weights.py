@@ -73,6 +73,12 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     return product_weights(features, vectors)
 
 
+def answered_weights(feature: Feature) -> Array:
+    """The weights on a feature's axis of all answers but the missing one."""
+    kept = [answer != feature.missing for answer in feature.answers]
+    return np.asarray(all_answers((feature,))[0][kept].sum(axis=0))
+
+
 def answer_places(feature: Feature, answers: Any) -> list[int]:
     """The places of an answer, or of a list of different answers, among all answers to a feature."""
     places: list[int] = []

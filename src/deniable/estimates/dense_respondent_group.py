@@ -39,6 +39,7 @@ class DenseGroup:
 
     intervals_from = "consistent"
     adds_up = True  # not checked: proper tables do, and what is known may have made it so
+    shrunken = False
 
     @property
     def asked(self) -> int:

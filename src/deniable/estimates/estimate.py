@@ -20,9 +20,10 @@ from deniable.estimates.feasible import ProperTable
 from deniable.estimates.given import known_margins
 from deniable.estimates.given import subject as given_subject
 from deniable.estimates.given.equalities import Condition
-from deniable.estimates.given.known_margins import with_table
+from deniable.estimates.given.known_margins import with_shrunk, with_table
 from deniable.estimates.interface import Respondents, same, total
 from deniable.estimates.pairs import association as pair_association
+from deniable.estimates.proper_tables.shrunk_interactions import ShrunkOrder
 from deniable.estimates.respondent_group import margin
 from deniable.files import Sources, joined_sources
 from deniable.inference.about_whom import Subject, checked_subject
@@ -61,6 +62,7 @@ class Estimate:
     conditions: tuple[Condition, ...] = ()
     fitted: Array | None = None  # a proper table with its margins, in respondents, if that is what is asked for
     proper: ProperTable | None = None  # where that comes from, while it can be fitted again
+    shrinkage: tuple[ShrunkOrder, ...] = ()  # of the interactions of each order, in the table that was shrunk
     agreement: Homogeneity | None = None  # of the surveys that were combined, if there are several
     sources: Sources = field(default_factory=dict, compare=False)  # whose reports these are
 
@@ -194,6 +196,7 @@ class Estimate:
             raise EstimateError(f"proper tables add to proper tables; found {self.method} and {other.method}")
         fitted = None if self.fitted is None or other.fitted is None else self.fitted + other.fitted
         both = {"groups": self.groups + other.groups, "conditions": self.conditions + other.conditions}
+        both |= {"shrinkage": self.shrinkage + other.shrinkage}
         return replace(self, **both, sources=sources, method=method, fitted=fitted, proper=None, agreement=None)  # type: ignore[arg-type]
 
     def __radd__(self, other: Any) -> "Estimate":
@@ -227,13 +230,16 @@ def estimate(
     counts
         Counts; or reports, or a path to a file of either. Arms are combined by generalized least squares. A list is of
         waves: surveys of different people, whatever their plans, in one estimate about the population, which weights
-        each by how much it says (while `+` of estimates adds groups of respondents up).
+        each by how much it says (while `+` of estimates adds groups of respondents up). Of one plan that keeps answers,
+        they are waves of the same people, and share the noise of what was kept.
     names
         The features of the table, in the order of its axes.
     method
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
         with their margins; "centred" is that with equal weights, "unbiased" the plain estimate. "feasible" is a proper
-        table, with the uncertainty of "consistent"; it uses whole patterns that were kept.
+        table, with the uncertainty of "consistent"; it uses whole patterns that were kept. "shrunk" is that with
+        interactions shrunk towards independence where chance may explain them: closer to the truth where reports say
+        little, but biased, as `shrinkage` says order by order; up to a thousand cells.
     about
         Whom standard errors and intervals are about: the "population" that the respondents were drawn from, or these
         "respondents" alone, without the sampling variance.
@@ -252,4 +258,6 @@ def estimate(
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
     est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources).about(subject)
-    return est if made.proper is None else with_table(est, made.proper)
+    if made.proper is None:
+        return est
+    return with_shrunk(est, made.proper) if method == "shrunk" else with_table(est, made.proper)

@@ -9,13 +9,16 @@ where U t is what it estimates and M(t) = sum_S t_S E[z z' | S] is one report's.
 is the metric of the covariance about the population, without its being singular. M is evaluated at independence first,
 and then at the table that was found.
 
-Of each feature a report says which bits it has, one by one; or, if whole patterns were counted, how likely its pattern
+Tables of many cells never have the matrices M and H: products with them are closed forms (`proper_tables`). Of each
+feature a report says which bits it has, one by one; or, if whole patterns were counted, how likely its pattern
 is for each answer (`pattern_scores`), which is more where several bits may be set.
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,24 +27,38 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.estimates.interface import SeenTable
 from deniable.estimates.pattern_scores import score
+from deniable.estimates.proper_tables.known_equalities import Equality, equations, possible_cells, start_of
+from deniable.estimates.proper_tables.large_seen import LargeSeen, everywhere, seen_of_many
+from deniable.estimates.proper_tables.on_simplex import least_on_simplex
 from deniable.estimates.quadratic import least
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, answer_count, answer_rows, flat, invert, margins, moment_matrix
 from deniable.kernels import physical_memory
 from deniable.survey.protocols.base import Protocol
 
-# A proper table may have at most so many cells.
+# Matrices are made for tables of at most so many cells, if features are asked alone; larger ones take products.
+MOST_DENSE = 1_000
+# Matrices are made for features of at most so many answers: second moments by answer would be cubes of these.
+MOST_ANSWERS = 50
+# A proper table may have at most so many cells where matrices are needed: of arms and blocks, or with something known.
 MOST_CELLS = 10_000
+# A proper table of features that are asked alone may have at most so many cells.
+MOST_LARGE = 1 << 20
+# The misfit of a large table, a chi-square, is at most so much above the least.
+GAP = 1e-6
+# The misfit of a large table in the metric to begin with is at most so much above the least.
+FIRST_GAP = 1e-4
+# A large table that does not come so close to the least misfit is warned about.
+WIDE_GAP = 1e-2
+# What is said of a table that is too large.
+SMALLER = (
+    'Ask for fewer features, for method="consistent", or for the maximum-likelihood table: '
+    "dn.maximum_likelihood(reports, names)"
+)
 # How often the metric is evaluated at the table found: more did not bring it closer to the truth.
 ROUNDS = 1
-# So many respondents are spread over all cells where the metric is evaluated, which must not be singular.
-SPREAD = 0.5
-# What is known must hold to this, in shares.
-EXACT = 1e-9
 # This part of the mean diagonal is added to the quadratic form's diagonal, so that rounding does not make it singular.
 ROUNDING = 1e-12
-
-Equality = tuple[str, Array, float]  # in words, weights over cells, and what they sum to, in shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +101,7 @@ class Seen:
         Some entries d have the mean zero whatever the table is, and the others c the mean U t. With what is left of c
         and of its moments R once d is taken into account, H = U' R^-1 U and b = U' R^-1 c.
         """
-        moments = moment_matrix(_everywhere(self.n, shares), [side.seconds for side in self.sides])
+        moments = moment_matrix(everywhere(self.n, shares), [side.seconds for side in self.sides])
         places = np.arange(self.z.size).reshape(self.z.shape)
         c = places[tuple(slice(side.zeros, None) for side in self.sides)].reshape(-1)
         d = np.setdiff1d(places, c)
@@ -104,10 +121,13 @@ def table_from_counts(counts: Counts, names: Sequence[str]) -> "ProperTable":
     """The proper table closest to counts, and to the patterns behind them if counts hold these."""
     n, protocols = counts.asked(*names), [counts.plan[name] for name in names]
     axes = [Axis.of(protocol, centred=False) for protocol in protocols]
-    unbiased = invert(axes, counts.evidence(*names))
-    if (shown := counts.shown(*names)) is None:
+    unbiased, shown = invert(axes, counts.evidence(*names)), counts.shown(*names)
+    shares = margin_shares(axes, unbiased)
+    if prod(map(len, shares)) > MOST_DENSE or max(map(len, shares)) > MOST_ANSWERS:
+        return _large_table(n, protocols, unbiased, shown, shares)
+    if shown is None:
         return proper_table(seen_in_counts(n, axes, unbiased))
-    return proper_table(seen_in_patterns(n, shown / n, protocols, margin_shares(axes, unbiased)))
+    return proper_table(seen_in_patterns(n, shown / n, protocols, shares))
 
 
 def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
@@ -125,7 +145,7 @@ def seen_in_counts(n: int, axes: Sequence[Axis], unbiased: Array) -> Seen:
 def seen_in_patterns(n: int, shown: Array, protocols: Sequence[Protocol], shares: Sequence[Array]) -> Seen:
     """What whole patterns say, shown by these shares of reports, if answers have about these shares in each feature."""
     _check_size([len(own) for own in shares], [len(own) for own in shares])
-    scores = [score(protocol, _everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
+    scores = [score(protocol, everywhere(n, own)) for protocol, own in zip(protocols, shares, strict=True)]
     z = along(shown, [one.estimates(protocol).T for one, protocol in zip(scores, protocols, strict=True)])
     return _turned(n, [one.seconds for one in scores], z, shares)
 
@@ -144,7 +164,7 @@ def _turned(n: int, seconds: Sequence[Array], z: Array, shares: Sequence[Array])
     """Unbiased numbers for each answer, those whose mean is zero before them, whitened at these shares."""
     inverses = []
     for own, moments in zip(shares, seconds, strict=True):
-        root = _root(moments @ _everywhere(n, own))
+        root = _root(moments @ everywhere(n, own))
         inverses.append(_solved(root, np.eye(len(root))))
     sides = tuple(
         Side(inverse[:, -moments.shape[2] :], np.einsum("ai,ijs,bj->abs", inverse, moments, inverse, optimize=True))
@@ -160,7 +180,7 @@ class ProperTable:
     Its misfit, a chi-square in the metric it was fitted in, is at most `gap` above the least.
     """
 
-    seen: SeenTable
+    seen: SeenTable | LargeSeen
     equalities: tuple[Equality, ...]
     shares: Array
     gap: float
@@ -172,25 +192,30 @@ class ProperTable:
 
     def equations(self) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """The constraints A t = a of all that is known, beginning with the sum; and the cells that need not be zero."""
-        A, a = _equations(self.shares.size, self.equalities)
-        return A, a, _possible(A, a)
+        A, a = equations(self.shares.size, self.equalities)
+        return A, a, possible_cells(A, a)
 
     def misfit(self) -> tuple[Array, Array]:
         """The quadratic form H and the vector b of the misfit n (t'Ht / 2 - b't), in the metric at this table."""
-        return self.seen.at_table(self.shares)
+        return self._dense.at_table(self.shares)
 
     def given(self, equalities: Sequence[Equality]) -> "ProperTable":
         """The table fitted again with more known about it."""
-        return proper_table(self.seen, (*self.equalities, *equalities))
+        return proper_table(self._dense, (*self.equalities, *equalities))
+
+    @property
+    def _dense(self) -> SeenTable:
+        """What was seen, with the misfit as a matrix."""
+        return _as_dense(self.seen) if isinstance(self.seen, LargeSeen) else self.seen
 
 
 def proper_table(seen: SeenTable, equalities: Sequence[Equality] = ()) -> ProperTable:
     """The proper table closest to what was seen, of those for which the equalities hold."""
     levels = seen.levels
     cells = prod(levels)
-    A, a = _equations(cells, equalities)
-    start = _start(A, a, equalities)
-    possible = _possible(A, a)
+    A, a = equations(cells, equalities)
+    start = start_of(A, a, equalities)
+    possible = possible_cells(A, a)
 
     def fitted(H: Array, b: Array, shares: Array) -> tuple[Array, float]:
         found = least(H[np.ix_(possible, possible)], b[possible], A[:, possible], a, shares[possible])
@@ -204,36 +229,42 @@ def proper_table(seen: SeenTable, equalities: Sequence[Equality] = ()) -> Proper
     return ProperTable(seen, tuple(equalities), shares.reshape(levels), gap)
 
 
-def _equations(cells: int, equalities: Sequence[Equality]) -> tuple[Array, Array]:
-    """The constraints A t = a of all that is known, beginning with the sum."""
-    A = np.array([np.ones(cells), *(weights.reshape(-1) for _, weights, _ in equalities)])
-    return A, np.array([1.0, *(value for _, _, value in equalities)])
+def _large_table(
+    n: int, protocols: Sequence[Protocol], unbiased: Array, shown: npt.NDArray[Any] | None, shares: Sequence[Array]
+) -> ProperTable:
+    """The proper table closest to what was seen of many cells, by products with the misfit's form alone."""
+    if (cells := prod(map(len, shares))) > MOST_LARGE:
+        raise EstimateError(f"a feasible table may have {MOST_LARGE:,} cells; this one has {cells:,}. {SMALLER}")
+    seen = seen_of_many(n, protocols, unbiased, shown, shares)
+    found = least_on_simplex(seen.at_first(), np.full(seen.levels, 1 / cells), FIRST_GAP / (2 * n))
+    for _ in range(ROUNDS):
+        found = least_on_simplex(seen.at_table(found.x), found.x, GAP / (2 * n))
+    gap = 2 * n * found.gap
+    if gap > WIDE_GAP:
+        warnings.warn(
+            f"the feasible table's misfit, a chi-square, may be {gap:.2g} above the least; {SMALLER}", stacklevel=6
+        )
+    return ProperTable(seen, (), found.x, gap)
 
 
-def _possible(A: Array, a: Array) -> npt.NDArray[np.bool_]:
-    """Which cells need not be zero: weights that are nowhere below what they sum to exclude all that are above it."""
-    possible = np.ones(A.shape[1], bool)
-    changed = True
-    while changed:
-        before = possible.sum()
-        for weights, value in zip(A[1:], a[1:], strict=True):
-            above = weights - value
-            for side in (above, -above):
-                if (side[possible] >= -EXACT).all():
-                    possible &= side <= EXACT
-        changed = possible.sum() < before
-    return possible
+def _as_dense(seen: LargeSeen) -> Seen:
+    """What was seen of many cells as matrices, for as many as these can hold."""
+    features, zeros = seen.features, [of.entry_count - of.answers for of in seen.features]
+    _check_size(seen.levels, [of.entry_count for of in features])
+    bases = [np.eye(of.entry_count) for of in features]
+    for basis, first in zip(bases, zeros, strict=True):
+        basis[:first, first:] = -1  # what is missing to the sum, whose mean is zero
+    seconds = [
+        np.einsum("ai,ijs,bj->abs", basis, of.cube, basis, optimize=True)
+        for basis, of in zip(bases, features, strict=True)
+    ]
+    return _turned(seen.n, seconds, along(seen.z, bases), seen.shares)
 
 
 def definite(matrix: Array) -> Array:
     """A matrix that rounding does not make singular, however little the reports say."""
     matrix[np.diag_indices(len(matrix))] += ROUNDING * np.trace(matrix) / len(matrix)
     return matrix
-
-
-def _everywhere(n: int, shares: Array) -> Array:
-    """Shares with SPREAD respondents added, spread evenly over all cells."""
-    return (n * shares + SPREAD / shares.size) / (n + SPREAD)
 
 
 def _root(matrix: Array) -> Array:
@@ -265,25 +296,5 @@ def _check_size(levels: Sequence[int], lengths: Sequence[int]) -> None:
     if cells > MOST_CELLS or needed > physical_memory() // 2:
         raise EstimateError(
             f"a feasible table may have {MOST_CELLS:,} cells and half of this machine's memory; this one has {cells:,} "
-            f'and needs {needed / 1e9:,.1f} GB. Ask for fewer features, for method="consistent", or '
-            "for the maximum-likelihood table: dn.maximum_likelihood(reports, names)"
+            f"and needs {needed / 1e9:,.1f} GB. {SMALLER}"
         )
-
-
-def _start(A: Array, a: Array, equalities: Sequence[Equality]) -> Array:
-    """Some proper table for which all equalities hold; if there is none, the first that does not fit is named."""
-    from scipy.optimize import nnls
-
-    sizes = np.maximum(np.abs(A).max(axis=1), 1e-300)
-
-    def closest(rows: int) -> tuple[Array, float]:
-        x, distance = nnls(A[:rows] / sizes[:rows, None], a[:rows] / sizes[:rows], maxiter=30 * A.shape[1])
-        return x, float(distance)
-
-    if len(a) == 1:
-        return np.full(A.shape[1], 1 / A.shape[1])
-    x, distance = closest(len(a))
-    if distance > EXACT:
-        rows = next(rows for rows in range(1, len(a) + 1) if closest(rows)[1] > EXACT)
-        raise EstimateError(f"{equalities[rows - 2][0]}: there is no proper table for this, with what else is known")
-    return x

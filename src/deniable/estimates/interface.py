@@ -54,6 +54,10 @@ class Respondents(Protocol):
         """Whether each feature's answers sum to the whole, as measures of association need."""
 
     @property
+    def shrunken(self) -> bool:
+        """Whether the noise that the covariance tells of is partly gone from the truth, as it is from a model's."""
+
+    @property
     def linear(self) -> "tuple[Respondents, ...]":
         """The linear estimates that joint results are computed from: near a bound only these are normal."""
 

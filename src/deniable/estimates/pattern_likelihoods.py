@@ -110,20 +110,33 @@ class Tree:
     patterns: tuple[Codes, ...]
     parents: tuple[Codes, ...]
 
+    @cached_property
+    def likelihoods(self) -> list[Array]:
+        """How likely the pattern at each node is, by the feature's answers; one array for each feature."""
+        return [channel[pattern] for channel, pattern in zip(self.channels, self.patterns, strict=True)]
+
     def forth(self, t: Array) -> Array:
         """The likelihoods L t: how likely each pattern is."""
         nodes = t.reshape(1, -1)
-        for channel, pattern, parent in zip(self.channels, self.patterns, self.parents, strict=True):
-            split = nodes.reshape(len(nodes), channel.shape[1], -1)[parent]
-            nodes = np.einsum("jm,jmr->jr", channel[pattern], split)
+        for likelihoods, parent in zip(self.likelihoods, self.parents, strict=True):
+            split = nodes.reshape(len(nodes), likelihoods.shape[1], -1)
+            if len(nodes) == 1:  # all hang on one node, as the first feature's do
+                nodes = likelihoods @ split[0]
+            else:
+                each = split if len(parent) == len(split) else split[parent]
+                nodes = np.einsum("jm,jmr->jr", likelihoods, each)
         return nodes.reshape(-1)
 
     def back(self, w: Array) -> Array:
         """The gradient L' w, over cells."""
         nodes = w.reshape(-1, 1)
-        for channel, pattern, parent in reversed(list(zip(self.channels, self.patterns, self.parents, strict=True))):
-            spread = (channel[pattern][:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
-            nodes = np.add.reduceat(spread, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
+        for likelihoods, parent in reversed(list(zip(self.likelihoods, self.parents, strict=True))):
+            if parent[-1] == 0:  # all hang on one node
+                nodes = (likelihoods.T @ nodes).reshape(1, -1)
+                continue
+            nodes = (likelihoods[:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
+            if parent[-1] + 1 < len(parent):
+                nodes = np.add.reduceat(nodes, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
         return nodes.reshape(-1)
 
     def curvature(self, w: Array) -> Array:

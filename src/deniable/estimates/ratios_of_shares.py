@@ -6,7 +6,7 @@ answers such a question for one table, or for many tables of the same features a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import nan, prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from deniable.estimates.answers_as_weights import (
     two_indicators,
     two_shares,
 )
+from deniable.estimates.designs.crafted_reports import influence_on_ratios
 from deniable.estimates.errors_of_ratios import ratio_error
 from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.pairs.independence import wald_test_if_any
@@ -76,18 +77,19 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
     est, groups = of_features(est, "conditional", *others, what)
     first, *rest = all_answers(est.features)
     step = max(1, MOST_NUMBERS // (est.truth.size * prod(map(len, rest))))
-    parts = [
-        _shares_within(est, groups, [first[start : start + step], *rest], level) for start in range(0, len(first), step)
-    ]
+    steps = [[first[start : start + step], *rest] for start in range(0, len(first), step)]
+    parts, moved = zip(*(_shares_within(est, groups, both, level) for both in steps), strict=True)
     numbers = np.concatenate(parts, axis=1)
-    about = About(f"{what} given {TIMES.join(others)}", CONDITIONAL_SHARES, est.subject, level, est.asked)
+    title = f"{what} given {TIMES.join(others)}"
+    crafted = max((one for one in moved if np.isfinite(one)), default=nan)
+    about = About(title, CONDITIONAL_SHARES, est.subject, level, est.asked, respondents=est.n, influence=crafted)
     return tidy(est.features, dict(zip(("proportion", "stderr", "low", "high"), numbers, strict=True)), about)
 
 
-def _shares_within(est: AnyEstimate, groups: Groups, both: Weights, level: float) -> Array:
+def _shares_within(est: AnyEstimate, groups: Groups, both: Weights, level: float) -> tuple[Array, float]:
     """Conditional proportions of the last feature's answers for all combinations of rows, and their standard errors.
 
-    After these come the ends of intervals, which are nan without one.
+    After these come the ends of intervals, which are nan without one. Also the influence of crafted reports on them.
     """
     *grid, own = both
     given = [*grid, np.eye(1, own.shape[1]).repeat(len(own), axis=0)]
@@ -100,7 +102,8 @@ def _shares_within(est: AnyEstimate, groups: Groups, both: Weights, level: float
             value = np.divide(along(est.fitted, both), along(est.fitted, given))
         low, high = np.minimum(np.maximum(low, 0.0), value), np.maximum(np.minimum(high, 1.0), value)
     low, high = (np.where(found.enough, end, np.nan) for end in (low, high))
-    return np.array([value, found.distribution.stderr, low, high])
+    numbers = np.array([value, found.distribution.stderr, low, high])
+    return numbers, influence_on_ratios(CONDITIONAL, groups, [both, given], found.shares, found.enough)
 
 
 def difference(est: AnyEstimate, what: Indicator, *, between: Sequence[Any]) -> JointAnswer:
@@ -232,9 +235,11 @@ def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, 
     sampling = matrix(pieces, lambda w, v: total([group.sampling_covariance(w, v) for group in groups])) / n**2
     wide, ours = (float(question.variance(found.shares, of)) for of in (sampling, found.covariance))
     size = effective_n(n, wide, ours, est.subject)
+    rows = [[vector[None] for vector in one] for one in pieces]
     return JointAnswer(
         question.name, value, found.distribution, bool(found.enough), est.subject, size, question.least, question.most,
         bounded=est.fitted is not None, n=n, null=question.null,
+        influence=influence_on_ratios(question, groups, rows, found.shares, found.enough),
     )  # fmt: skip
 
 

@@ -59,6 +59,7 @@ class Group:
     axes: tuple[Axis, ...]
     truth: Array
     some: int | None = None  # how many were asked these features, if not all
+    shrunken = False
 
     @classmethod
     def from_counts(cls, n: int, asked: int, axes: tuple[Axis, ...], counts: npt.NDArray[np.int64]) -> "Group":
@@ -178,13 +179,12 @@ class Group:
         ((k, w),) = looked_at
         if np.count_nonzero(w[1:]) > 1:
             return None  # several answers, or scores
-        axis, n = self.axes[k], self.asked
+        axis, n, answers = self.axes[k], self.asked, answer_count(self.axes[k].columns)
         if axis.times or (axis.centred and not axis.sums_to_one):
             return None  # its estimate draws on several columns, or on all
         place = int(np.argmax(np.abs(w[1:]))) + 1
         true = float(self.truth[tuple(place if j == k else 0 for j in range(self.truth.ndim))])
         c = round(axis.p * n + axis.d * (true if self.some is None else true * n / self.n))
-        answers = answer_count(axis.columns)
         if w[0]:  # a flag's False: no bit, which is likelier for those who would say False
             return OneColumn(n - c, n, 1 - axis.p - axis.d, 1 - axis.p, answers, subject)
         return OneColumn(c, n, axis.p, axis.p + axis.d, answers, subject)

@@ -21,6 +21,7 @@ from deniable.estimates.answers_as_weights import (
     shown_covariance,
     tidy,
 )
+from deniable.estimates.designs.crafted_reports import influence, influence_of_sums
 from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_groups, total
 from deniable.estimates.respondent_group import judge, nearly_normal
 from deniable.inference.cumulants import Cumulants
@@ -144,7 +145,8 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     enough = known or (variance > 0 and bool(trusted.all()))
     found = Cumulants.normal(sum(float((weights * group.truth).sum()) for group in groups), variance)
     sampling = sum(group.sampling_variance(weights) for group in groups)
-    return Answer(count, est.n, found, enough, None, bounded, sampling, subject, null)
+    crafted = influence_of_sums(groups, weights[None])
+    return Answer(count, est.n, found, enough, None, bounded, sampling, subject, null, crafted)
 
 
 def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) -> Table:
@@ -170,6 +172,11 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
     """
     level = checked_level(level)
     about = about_cells(est, level, "simultaneous" if simultaneous else "")
+    return tidy(est.features, cell_numbers(est, level, simultaneous=simultaneous), about)
+
+
+def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) -> dict[str, Array]:
+    """The numbers of a table, a column each with all cells: proportion, stderr, low and high."""
     rows, n = all_answers(est.features), est.n
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
@@ -190,12 +197,14 @@ def table(est: AnyEstimate, *, level: float = 0.95, simultaneous: bool = False) 
         "low": np.where(enough, low, np.nan),
         "high": np.where(enough, high, np.nan),
     }
-    return tidy(est.features, {name: column / n for name, column in numbers.items()}, about)
+    return {name: column / n for name, column in numbers.items()}
 
 
 def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:
     """What a table of all cells is about."""
-    return About(TIMES.join(names_of(est.features)), SHARES, est.subject, level, est.asked, intervals)
+    crafted = influence(est.groups, all_answers(est.features))
+    title = TIMES.join(names_of(est.features))
+    return About(title, SHARES, est.subject, level, est.asked, intervals, est.n, influence=crafted)
 
 
 def _of_everybody(est: AnyEstimate, weights: Array, of_cells: Array) -> Array:
@@ -220,7 +229,8 @@ def _product_sum(
     count = float(known_zeros(np.asarray(count), found.variance, est.n))
     enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
-    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null)
+    crafted = influence(est.groups, [vector[None] for vector in vectors])
+    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null, crafted)
 
 
 def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:

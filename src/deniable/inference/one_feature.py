@@ -160,6 +160,31 @@ class Axis:
             rest -= each * (apart / self.m) if self.weights is None else self._by_table(self.weights) * apart
         return truth
 
+    def by_evidence(self, rows: Array) -> Array:
+        """B' along the last axis: what weights of the truth weigh the evidence (1, bits) of one report.
+
+        Of columns that stand for several values it is that of each of these values' bits.
+        """
+        w = rows[..., 1:]
+        centre = self._mean(w) if self.centred else np.zeros_like(rows[..., :1])
+        bits = (w - centre) / self.d
+        return _vectors(rows[..., :1] + centre - self.p * self._sum(bits), bits)
+
+    def report_range(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """The least and the most of (1, bits) over all reports there can be, of weights between bounds.
+
+        Weights are in the last axis, which goes. Reports of GRR mark one value and those of subset selection k, so
+        that the extreme ones count. Any bits can stand in the others; those of hashes hardly, if values are many.
+        """
+        many = np.array(self.times or (1,) * self.m)
+        least, most = np.repeat(low[..., 1:], many, axis=-1), np.repeat(high[..., 1:], many, axis=-1)
+        if self.m > 1 and self.sums_to_one:
+            k = round(self.dependence.true[0] + (self.m - 1) * self.dependence.false[1])
+            least, most = np.sort(least, axis=-1)[..., :k], np.sort(most, axis=-1)[..., -k:]
+        else:
+            least, most = np.minimum(least, 0), np.maximum(most, 0)
+        return low[..., 0] + least.sum(axis=-1), high[..., 0] + most.sum(axis=-1)
+
     def second(self, left: Array, right: Array) -> tuple[Array, Array]:
         """E[(w z)(w' z) | x] and (w u)(w' u) as vectors over u, for weights w and w' in the last axis."""
         c0, c1, alpha, beta = self.noise
@@ -261,10 +286,8 @@ class Axis:
         w = rows[:, 1:] - self._mean(rows[:, 1:]) if self.centred else rows[:, 1:]
         own = _vectors(np.zeros((*w.shape[:-1], 1)), w)
         square = own * own  # numpy multiplies many times faster than it raises to a power
-        first, second, third, fourth = (  # over the false values
-            self._sum(power[..., 1:]) - power for power in (own, square, square * own, square * square)
-        )
-        m2, m3, m4 = self.dependence.weighted_moments(own, (first, second, third, fourth))
+        sums = tuple(self._sum(power[..., 1:]) for power in (own, square, square * own, square * square))
+        m2, m3, m4 = self.dependence.weighted_moments(own, (sums[0], sums[1], sums[2], sums[3]))
         t2 = t * t
         return t, t2 + m2, t * (t2 + 3 * m2) + m3, t2 * (t2 + 6 * m2) + 4 * t * m3 + m4
 

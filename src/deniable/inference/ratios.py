@@ -61,8 +61,9 @@ class RatioDistribution:
         """The same with the cumulants of the error of top - r bottom at the ratio itself.
 
         Where next to nothing happened the variance is too small, or below zero; steps say how small it can be.
+        Otherwise a result would be refused because of what it is, which keeps the errors of one side.
         """
-        short = LEAST_STEPS * error.squared_step - np.nan_to_num(self._variance(self.value), nan=-inf)
+        short = LEAST_STEPS * error.squared_step - self._plain_variance(self.value)
         missing = np.where(np.isfinite(short), np.maximum(short, 0.0), 0.0)
         return replace(self, of_top=self.of_top + missing, error=error)
 
@@ -193,10 +194,14 @@ class RatioDistribution:
 
     def _variance(self, r: Any) -> Array:
         """The variance of top - r bottom; nan where it is negative."""
+        variance = self._plain_variance(r)
+        return np.where(variance >= 0, variance, np.nan)
+
+    def _plain_variance(self, r: Any) -> Array:
+        """The variance of top - r bottom as it was estimated, which may be below zero."""
         with np.errstate(invalid="ignore"):
             parts = self.of_top, -2 * r * self.of_both, r**2 * self.of_bottom
-            variance = _rounded(sum(parts), sum(np.abs(part) for part in parts), ROUNDING)
-            return np.where(variance >= 0, variance, np.nan)
+            return np.asarray(_rounded(sum(parts), sum(np.abs(part) for part in parts), ROUNDING))
 
     def __repr__(self) -> str:
         return f"<the distribution of a ratio, {self.value} +- {self.stderr}>"

@@ -11,7 +11,7 @@ from deniable.inference.intervals import limits, ratio_says_little, share_says_l
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.single_result import LEAST_P, SingleResult
 from deniable.text.completion import hiding
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, influence_in_words
 from deniable.text.html import printed
 
 
@@ -31,6 +31,7 @@ class Answer(SingleResult):
     sampling_variance: float = nan  # the variance of the count about the population, if nothing were randomized
     subject: Subject = Subject.POPULATION
     null: float = nan  # what `pvalue` tests against: 0 for contrasts
+    influence: float = nan  # the most that 1 % of crafted reports could move the value; nan where that is not known
 
     __dir__ = hiding("found", "exact", "bounded", "sampling_variance", "limits", "remarks")
 
@@ -79,7 +80,7 @@ class Answer(SingleResult):
     _repr_html_ = printed
 
     def __repr__(self) -> str:
-        return f"<Answer {self}, {self.n:,} reports>"
+        return f"<Answer {self}, {self.n:,} reports{influence_in_words(self.influence)}>"
 
 
 def effective_n(n: int, sampling_variance: float, variance: float, subject: Subject) -> float:
@@ -127,6 +128,7 @@ class JointAnswer(SingleResult):
     merged: tuple[Merged, ...] = ()
     n: int = 0
     null: float = 0.0  # what `pvalue` tests against: 1 for ratios
+    influence: float = nan  # the most that 1 % of crafted reports could move it, to first order; nan if not known
 
     __dir__ = hiding("least", "most", "bounded", "limits", "remarks")
 
@@ -175,7 +177,7 @@ class JointAnswer(SingleResult):
     _repr_html_ = printed
 
     def __repr__(self) -> str:
-        return f"<{self.name} {self}, {self.n:,} reports>"
+        return f"<{self.name} {self}, {self.n:,} reports{influence_in_words(self.influence, self.most - self.least)}>"
 
 
 @dataclass(frozen=True, repr=False)

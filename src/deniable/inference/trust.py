@@ -119,20 +119,22 @@ def _fixed(each: Sequence[Judged], rows: Sequence[Array]) -> Bools:
 def shaped(found: Cumulants, shape: Cumulants, slack: float = 0.0) -> Cumulants:
     """The mean and the variance that were found, with all else in proportion to that of a steadier shape.
 
-    Where next to nothing happened the variance that was found is too small, or below zero: it is at least LEAST_STEPS
-    of the squared step. A shape whose variance is at most `slack` is none: it is normal.
+    What the variance estimate varies by along with the estimate is in proportion to the variance itself, as with a
+    binomial's; what it varies by besides, in proportion to its square, as with Satterthwaite's. Where next to nothing
+    happened the variance that was found is too small, or below zero: it is at least LEAST_STEPS of the squared step. A
+    shape whose variance is at most `slack` is none: it is normal.
     """
     some = shape.variance > slack
-    third, fourth, with_variance = (
-        np.where(some, of, 0.0) / np.where(some, shape.variance, 1.0)
-        for of in (shape.third, shape.fourth, shape.covariance_with_variance)
+    of_shape = np.where(some, shape.variance, 1.0)
+    third, fourth, with_variance, of_variance = (
+        np.where(some, of, 0.0) / of_shape
+        for of in (shape.third, shape.fourth, shape.covariance_with_variance, shape.variance_of_variance)
     )
-    variation = np.where(some, shape.variance_of_variance, 0.0) / np.where(some, shape.variance, 1.0) ** 2
+    besides = np.maximum(of_variance - with_variance**2, 0.0) / of_shape
     least = LEAST_STEPS * np.where(some, shape.squared_step, -np.inf)
     variance = np.maximum(found.variance, least)
-    return Cumulants(
-        found.mean, variance, variance * third, variance * fourth, variance * with_variance, variance**2 * variation
-    )
+    of_variance = variance * with_variance**2 + variance**2 * besides
+    return Cumulants(found.mean, variance, variance * third, variance * fourth, variance * with_variance, of_variance)
 
 
 def trusted(found: Cumulants, independent: Cumulants, even: Cumulants) -> Bools:

@@ -48,6 +48,13 @@ def keep_or_uniform(codes: Codes, keep: int, outcomes: int, draws: Draws) -> Cod
     return np.where(coin, codes, _uniform(len(codes), outcomes, draws))
 
 
+def fresh_bits(planes: Planes, count: int, keep: int, draws: Draws) -> Planes:
+    """A fresh coin over kept bits: each is left as it is if the coin is below `keep`, else it is 0 or 1 alike."""
+    kept = np.unpackbits(planes, axis=1, count=count, bitorder="little")
+    shown = [keep_or_uniform(bits.astype(np.int16), keep, 2, draws) for bits in kept]
+    return np.packbits(np.array(shown, bool), axis=1, bitorder="little")
+
+
 def _uniform(count: int, outcomes: int, draws: Draws) -> npt.NDArray[np.int16]:
     """Uniform codes below `outcomes`, by rejection: a draw after the last whole share of 65 536 is drawn again."""
     if outcomes == 1:

@@ -20,6 +20,7 @@ from deniable.page.blocks import Chart, Table, percent
 from deniable.page.chosen import Chosen, choices, chosen
 from deniable.page.design import Design, asks_together, design, protocol_table
 from deniable.page.expected import Expected, expected
+from deniable.page.fit import Checked, checked
 from deniable.page.numbers import document, named
 from deniable.page.pairs import (
     conditional_chart,
@@ -121,6 +122,7 @@ class Content:
     left_out: tuple[str, ...]
     together: Together
     expected: Expected | None
+    checked: Checked
     missing: Missing
     protocols: Table
     versions: str
@@ -151,10 +153,13 @@ def content(
     protected = len(privacy.public) < len(plan.schema)
     singles, together = _singles(found), _together(plan, found)
     tables = dict(named([*singles, together.ranked, together.square, *together.conditionals]))
+    fit = checked(counts)
     came, missing = expected(counts, level=level), _missing(found, distinct_titles(counts.plan.schema))
     whole = {
         "questions": asked,
         "promise": privacy.table,
+        "fit": fit.tests,
+        "influence": fit.influence,
         **({"expected": came.whole or came.table} if came else {}),
         **({"unanswered": missing.table} if missing.table else {}),
     }
@@ -176,6 +181,7 @@ def content(
         left_out=found.left_out,
         together=together,
         expected=came,
+        checked=fit,
         missing=missing,
         protocols=protocol_table(plan),
         versions=_versions(),

@@ -1,13 +1,13 @@
 """Who was asked what, on the page: the arms with their questions, shares and sizes, and questions asked together."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deniable.analyses.who_was_asked import Arms, ArmSize
 from deniable.page.blocks import Cell, Number, Table
 from deniable.survey.arms import arm_name
 from deniable.survey.blocks import Block
-from deniable.survey.describe import HEAD, protocol_rows, who_draws
+from deniable.survey.describe import HEAD, distinct_titles, protocol_rows, who_draws
 from deniable.survey.plan import Plan
 from deniable.text.width import isolated
 
@@ -43,7 +43,8 @@ def design(plan: Plan, arms: Arms | None) -> Design | None:
         return _of_arms(plan, arms)
     if not asks_together(plan):
         return None
-    rows = tuple((_questions([block]),) for block in plan.blocks if len(block.features) > 1)
+    titles = distinct_titles(plan.schema)
+    rows = tuple((_questions([block], titles),) for block in plan.blocks if len(block.features) > 1)
     table = Table("The questions that are asked together", ("asked together",), rows)
     return Design(0, (TOGETHER,), sizes="", alarm=False, table=table, whole=None, more="")
 
@@ -54,10 +55,11 @@ def asks_together(plan: Plan) -> bool:
 
 
 def _of_arms(plan: Plan, arms: Arms) -> Design:
-    public = ", ".join(map(isolated, plan.public))
+    titles = distinct_titles(plan.schema)
+    public = ", ".join(isolated(titles[name]) for name in plan.public)
     shown = f"Everybody is asked {public} too, which is not protected." if public else ""
     sentences = (who_draws(plan), TOGETHER if asks_together(plan) else "", shown)
-    table = _arm_table(arms.each[:MOST_ARMS])
+    table = _arm_table(arms.each[:MOST_ARMS], titles)
     left = len(arms.each) - MOST_ARMS
     return Design(
         arms=len(arms.each),
@@ -70,20 +72,20 @@ def _of_arms(plan: Plan, arms: Arms) -> Design:
     )
 
 
-def _arm_table(arms: Sequence[ArmSize]) -> Table:
+def _arm_table(arms: Sequence[ArmSize], titles: Mapping[str, str]) -> Table:
     """The arms with their sizes; their names only where these do not just say what is asked."""
     named = any(not arm.name.startswith(arm_name(arm.plan.blocks)) for arm in arms)
-    rows = tuple((*([isolated(arm.name)] if named else []), *_arm_cells(arm)) for arm in arms)
+    rows = tuple((*([isolated(arm.name)] if named else []), *_arm_cells(arm, titles)) for arm in arms)
     head = (*(["arm", "questions"] if named else ["questions of the arm"]), "share", "expected", "respondents")
     caption = "What each arm asks, its share, and how many respondents are expected by it and were asked it"
     return Table(caption, head, rows, words=2 if named else 1)
 
 
-def _arm_cells(arm: ArmSize) -> tuple[Cell, ...]:
+def _arm_cells(arm: ArmSize, titles: Mapping[str, str]) -> tuple[Cell, ...]:
     """What an arm asks, its share, and its size."""
     share = Number(f"{100 * arm.share:.{2 if arm.share >= 0.001 else 4}f}\u00a0%", arm.share)
     expected = Number(f"{arm.expected:,.{0 if arm.expected >= 100 else 1}f}", arm.expected)
-    return _questions(_own(arm.plan)), share, expected, Number(f"{arm.n:,}", arm.n)
+    return _questions(_own(arm.plan), titles), share, expected, Number(f"{arm.n:,}", arm.n)
 
 
 def _own(arm: Plan) -> Sequence[Block]:
@@ -91,9 +93,9 @@ def _own(arm: Plan) -> Sequence[Block]:
     return [block for block in arm.blocks if block.protocol.protects] or arm.blocks
 
 
-def _questions(blocks: Sequence[Block]) -> str:
+def _questions(blocks: Sequence[Block], titles: Mapping[str, str]) -> str:
     """The questions of some blocks, those asked together joined."""
-    return _some([" × ".join(map(isolated, block.names)) for block in blocks])
+    return _some([" × ".join(isolated(titles[name]) for name in block.names) for block in blocks])
 
 
 def _some(words: Sequence[str]) -> str:
@@ -137,9 +139,10 @@ def protocol_table(plan: Plan) -> Table:
     """How each block is randomized; with arms, blocks that are randomized alike share a row."""
     rows: Iterable[tuple[str, ...]] = protocol_rows(plan)
     if plan.has_arms:
+        titles = distinct_titles(plan.schema)
         kinds: dict[tuple[str, ...], list[str]] = {}
         for block, (_, *how) in zip(plan.blocks, rows, strict=True):
-            kinds.setdefault(tuple(how), []).append(_questions([block]))
+            kinds.setdefault(tuple(how), []).append(_questions([block], titles))
         rows = [(_some(blocks), *how) for how, blocks in kinds.items()]
         return Table("How answers were randomized", ("questions", *HEAD[1:]), tuple(rows), words=3)
     head, *cells = (line[:1] + line[2:] for line in (HEAD, *rows))  # answers stand among the questions

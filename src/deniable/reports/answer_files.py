@@ -2,20 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import pyarrow as pa
 
 from deniable.errors import AnswerError, listed, meant
 from deniable.files import expanded
+from deniable.files.stores import AnyFile
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.parquet import PLAN_KEY, UNREADABLE, damage, open_parquet
 from deniable.reports.reading import csv_files
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.problems import rows_in_words
 
-Files = str | Path | Sequence[str | Path]
+Files = str | AnyFile | Sequence[str | AnyFile]
 # The columns that a file must have, and those that are looked at if they are there, by the names of all its columns.
 Wanted = Callable[[Sequence[str]], tuple[Sequence[str], Sequence[str]]]
 
@@ -27,7 +27,7 @@ PARQUET_ROWS, PARQUET_CELLS = 1 << 20, 1 << 24  # A batch of a Parquet file has 
 class AnswerFile:
     """A file of answers: its columns by the names that they are asked for, and the form that a CSV file has."""
 
-    path: Path
+    path: AnyFile
     columns: dict[str, str]  # from names that are asked for to those of the file, which may have blanks around them
     unused: tuple[str, ...] = ()  # columns that nobody asks for
     form: CsvForm | None = None
@@ -54,8 +54,8 @@ class Batch:
 def are_files(data: object) -> TypeGuard[Files]:
     """Whether data names files (a path, or a list of paths) instead of holding records."""
     if isinstance(data, list | tuple):
-        return bool(data) and all(isinstance(one, str | Path) for one in data)
-    return isinstance(data, str | Path)
+        return bool(data) and all(isinstance(one, str | AnyFile) for one in data)
+    return isinstance(data, str | AnyFile)
 
 
 def found_files(source: Files, wanted: Wanted, form: CsvForm | None = None) -> list[AnswerFile]:
@@ -107,11 +107,11 @@ def whole_table(source: Files, form: CsvForm | None = None) -> Any:
     return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
 
 
-def _is_csv(path: Path) -> bool:
+def _is_csv(path: AnyFile) -> bool:
     return path.suffix.lower() == ".csv"
 
 
-def _checked(path: Path) -> Path:
+def _checked(path: AnyFile) -> AnyFile:
     """A path that is an ordinary file which may be read."""
     if path.is_dir():
         raise AnswerError(f"{path}: is a folder, not a file")
@@ -122,7 +122,7 @@ def _checked(path: Path) -> Path:
     return path
 
 
-def _header(path: Path, form: CsvForm | None) -> list[str]:
+def _header(path: AnyFile, form: CsvForm | None) -> list[str]:
     """The names of a file's columns."""
     if path.suffix.lower() not in KINDS:
         raise AnswerError(f"{path}: answers are read from a .csv or a .parquet file")
@@ -134,7 +134,7 @@ def _header(path: Path, form: CsvForm | None) -> list[str]:
     return list(schema.names)
 
 
-def _check_header(path: Path, header: Sequence[str], names: Sequence[str]) -> None:
+def _check_header(path: AnyFile, header: Sequence[str], names: Sequence[str]) -> None:
     """Refuse a file in which a named column is missing or occurs twice."""
     stripped = [name.strip() for name in header]
     for name in names:
@@ -154,7 +154,7 @@ def _is_unsplit(header: Sequence[str]) -> bool:
     return len(header) == 1 and bool(set(header[0]) & set(csv_files.DELIMITERS))
 
 
-def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Any]:
+def _parquet_batches(path: AnyFile, names: Sequence[str]) -> Iterator[Any]:
     """Record batches of a Parquet file, fewer rows at a time the more columns there are."""
     rows = max(1, min(PARQUET_ROWS, PARQUET_CELLS // max(1, len(names))))
     yield from open_parquet(path).iter_batches(rows, columns=list(names))

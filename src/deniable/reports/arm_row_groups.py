@@ -71,8 +71,10 @@ def _written(plan: Plan, waiting: Mapping[int, Sequence[Any]]) -> Iterator[Any]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def arm_batches(source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int) -> Iterator[ArmBatch]:
-    """The reports in an open Parquet file, in batches of one arm and at most so many reports each.
+def arm_batches(
+    source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int, groups: Sequence[int] | None = None
+) -> Iterator[ArmBatch]:
+    """The reports in an open Parquet file, or in some of its row groups, in batches of an arm and at most so many rows.
 
     `wanted[k]` are the columns to read of arm k, by the names that they have in the arm's own reports, and so are the
     columns of the batches. Reports are counted through the file, for errors. Refused are nulls in what is wanted. A
@@ -85,7 +87,7 @@ def arm_batches(source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: 
     file.check()
     first = 0
     for group in range(source.num_row_groups):
-        for batch in file.batches(group, first, rows):
+        for batch in file.batches(group, first, rows) if groups is None or group in groups else ():
             table = batch.table.rename_columns(list(wanted[batch.arm]))
             yield ArmBatch(batch.arm, batch.reports, table, batch.first)
         first += source.metadata.row_group(group).num_rows

@@ -6,7 +6,6 @@ Those of a plan with arms stand in a wide table, with the arm as a column and nu
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 
 from deniable.errors import ReportError
 from deniable.files import file_source, new_source, replacing
+from deniable.files.stores import AnyFile, StoredFile, file_at
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_row_groups import arm_row_groups
 from deniable.reports.fields import PLANS_KEPT, columns_of
@@ -30,7 +30,7 @@ MOST_TOLD = 200  # An error tells at most this many letters of what Arrow says.
 READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 
-def write(path: str | Path, plan: Plan, parts: Iterable["Reports"], source: str | None = None) -> int:
+def write(path: str | AnyFile, plan: Plan, parts: Iterable["Reports"], source: str | None = None) -> int:
     """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were.
 
     Their source is a new one, unless it is given.
@@ -82,22 +82,23 @@ def file_schema(plan: Plan) -> Any:
     return pa.schema([(column.name, column.type) for column in columns_of(plan)])
 
 
-def open_parquet(path: str | Path) -> Any:
+def open_parquet(path: str | AnyFile) -> Any:
     """An open Parquet file; errors name it."""
-    if not Path(path).is_file():
-        raise ReportError(f"{path}: {'is a folder, not a file' if Path(path).is_dir() else 'no such file'}")
+    file = file_at(path)
+    if not file.is_file():
+        raise ReportError(f"{path}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
     try:
         check_seal(path)
         return pq.ParquetFile(
-            path,
+            file.ranges() if isinstance(file, StoredFile) else file,
             buffer_size=READ_AHEAD,
             pre_buffer=False,  # or whole row groups are held
             page_checksum_verification=True,
         )
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno:
-            raise ReportError(f"{path}: cannot be read: {os.strerror(error.errno)}") from None
-        answers = "; answers become reports by `deniable randomize`" if Path(path).suffix == ".csv" else ""
+            raise ReportError(f"{path}: cannot be read: {error.strerror or os.strerror(error.errno)}") from None
+        answers = "; answers become reports by `deniable randomize`" if file.suffix == ".csv" else ""
         raise ReportError(f"{path}: {damage(error)}{answers}") from None
 
 
@@ -111,21 +112,30 @@ def damage(error: BaseException, kind: str = "Parquet") -> str:
     return f"cannot be read as {kind}: {first[:MOST_TOLD]}"
 
 
-def source_of(path: str | Path) -> dict[str, str]:
+def source_of(path: str | AnyFile) -> dict[str, str]:
     """Whose reports are in a file, with its name."""
     source = check_seal(path)
-    return file_source(path) if source is None else {source: Path(path).name}
+    return file_source(path) if source is None else {source: file_at(path).name}
+
+
+def has_plan(source: Any) -> bool:
+    """Whether the metadata of an open Parquet file hold a plan."""
+    return _plan_text(source) is not None
 
 
 def plan_of(source: Any) -> Plan:
     """The plan that the metadata of an open Parquet file hold."""
-    text = {**(source.metadata.metadata or {}), **(source.schema_arrow.metadata or {})}.get(PLAN_KEY)
+    text = _plan_text(source)
     if text is None:
         raise ReportError(
             "there is no plan in its metadata: it was not written as reports, or whoever rewrote it lost the plan; "
             "dn.Reports(plan, table).save(...) puts it back"
         )
     return Plan.from_json(text)
+
+
+def _plan_text(source: Any) -> bytes | None:
+    return {**(source.metadata.metadata or {}), **(source.schema_arrow.metadata or {})}.get(PLAN_KEY)
 
 
 @lru_cache(maxsize=PLANS_KEPT)

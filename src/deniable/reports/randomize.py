@@ -18,6 +18,7 @@ from deniable.reports.answer_files import AnswerFile, Batch
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms, taken
 from deniable.reports.arm_groups import ArmGroups
+from deniable.reports.engines.randomizing import is_distributed, randomize_on
 from deniable.reports.fields import fields
 from deniable.reports.parquet import PLAN_KEY, write
 from deniable.reports.randomness import secure, seeded
@@ -50,6 +51,7 @@ def randomize(
     keep_going: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    engine: None = None,
 ) -> Reports: ...
 
 
@@ -65,6 +67,7 @@ def randomize(
     keep_going: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    engine: Any = None,
 ) -> int: ...
 
 
@@ -79,6 +82,7 @@ def randomize(
     keep_going: bool = False,
     delimiter: str | None = None,
     encoding: str | None = None,
+    engine: Any = None,
 ) -> Reports | int:
     """Randomize many records at once, each by itself, as its respondent's device would.
 
@@ -114,6 +118,9 @@ def randomize(
     delimiter, encoding : str, optional
         How CSV files are written; without them, a delimiter is found where it is obvious, and files are read as UTF-8,
         or as UTF-16 where their mark says so.
+    engine : dask.distributed.Client or SparkSession, optional
+        Lets a cluster randomize files, or the parts of a Dask or Spark frame, to a new folder of files, `output`. A
+        Spark frame brings its engine.
 
     Returns
     -------
@@ -148,6 +155,11 @@ def randomize(
     >>> dn.randomize("answers/", plan, output="reports.parquet")  # doctest: +SKIP
     12000
     """
+    if engine is not None or is_distributed(data):
+        if rng is not None:
+            raise PlanError("what an engine randomizes is not repeatable: leave rng out")
+        options = {"arm": arm, "na": na, "keep_going": keep_going, "delimiter": delimiter, "encoding": encoding}
+        return randomize_on(engine, data, plan, output, options)
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     reading = Reading(_checked_arm(plan, arm), _checked_words(na), bool(keep_going), CsvForm(delimiter, encoding))

@@ -177,7 +177,11 @@ class BucketColumn(Column):
             numbers = array.to_numpy()
             self.refuse(~(numbers % 1 == 0) | (numbers < 0), "a bucket is a whole number from 0", first)
             return self.to_arrow(numbers, first)
-        return self.to_arrow(super().conform(array, first).to_numpy(), first)
+        if pa.types.is_integer(array.type) and not array.null_count:  # not every program has this type
+            numbers = array.to_numpy()
+            self.refuse(numbers < 0, "a bucket is a whole number from 0", first)
+            return self.to_arrow(numbers, first)
+        return super().conform(array, first)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from deniable.errors import ReportError
+from deniable.files.stores import AnyFile, StoredFile, file_at
 
 MARK = b"deniable.footer:"  # It begins a seal.
 SOURCE = 16  # The source of a file has so many bytes.
@@ -32,9 +33,10 @@ def seal(path: Path, source: str) -> None:
         file.write(MARK + own + sha256(own + rest).digest() + rest)
 
 
-def check_seal(path: str | Path) -> str | None:
+def check_seal(path: str | AnyFile) -> str | None:
     """The source of a file; refused if its footer is not the one that was sealed. Without a seal, nothing is known."""
-    with Path(path).open("rb") as file:
+    own = file_at(path)
+    with own.ranges() if isinstance(own, StoredFile) else own.open("rb") as file:
         start = _footer(file)
         size = len(MARK) + SOURCE + sha256().digest_size
         if start is None or start < size:

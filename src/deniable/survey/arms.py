@@ -25,6 +25,11 @@ from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.questions.checks import check_text
 from deniable.survey.schema import Schema
 
+# SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
+SAME_ASKED = Fraction(1, 10**9)
+# SAME_FOUND is that part where an arm's protocols were given: many combinations round an epsilon down by so much.
+SAME_FOUND = Fraction(1, 20)
+
 # -- what a user writes ------------------------------------------------------------------------------------------------
 
 
@@ -225,3 +230,19 @@ def check_arguments(schema: Any, protocols: Any, epsilon: Any, together: Any, ar
         raise PlanError(f'together is a list of lists of names, [["smoker", "age"]]; found {abbreviated(together)}')
     if arms is not None and together:
         raise PlanError("an arm says itself what it asks together, arms=[[[...], [...]], ...]; leave together out")
+
+
+def check_equal(plans: Sequence[tuple[Fraction | None, float]]) -> None:
+    """Refuse arms that ask for different epsilons: of each, that asked for, and that found.
+
+    What was asked for counts, not what the integers over 65 536 reached, but where only that is known.
+    """
+    asked = [epsilon for epsilon, _ in plans if epsilon is not None]
+    found = [Fraction(reached) for epsilon, reached in plans if epsilon is None]
+    kinds = ((asked, SAME_ASKED), (asked + found, SAME_FOUND))
+    if any(min(of) < (1 - part) * max(of) for of, part in kinds if of):
+        low, high = float(min(asked + found)), float(max(asked + found))
+        raise PlanError(
+            f"the arms ask for different epsilons, from {low:.9g} to {high:.9g}: some people would be protected "
+            "less than others. If that is meant, say unequal=True"
+        )

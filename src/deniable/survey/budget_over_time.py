@@ -51,6 +51,7 @@ class Spent:
     exact: Fraction  # epsilon of one whole report: as it was given, or that of a plan rounded up
     public: tuple[str, ...] = ()  # the columns that are sent as they are, which no epsilon is about
     protects: bool = True  # whether anything else is asked
+    once: float | None = None  # epsilon of one report, of a plan whose answers are kept: `each` and `exact` are of all
 
     @property
     def epsilon(self) -> float:
@@ -58,9 +59,14 @@ class Spent:
         return _rounded_up(self.exact)
 
     @property
+    def times(self) -> int:
+        """How often epsilon is spent: once if the plan keeps answers, else in each wave."""
+        return self.waves if self.once is None else 1
+
+    @property
     def known(self) -> float:
-        """The most that a yes/no answer can be guessed right, from fresh reports in all waves; before, 1/2."""
-        return guessed_right(self.each.ratio, self.waves)
+        """The most that a yes/no answer can be guessed right, from the reports in all waves; before, 1/2."""
+        return guessed_right(self.each.ratio, self.times)
 
     @property
     def known_if_kept(self) -> float:
@@ -86,8 +92,8 @@ class Budget:
 
     @cached_property
     def promise(self) -> Promise:
-        """The promise of all reports together, each randomized afresh."""
-        return Promise(prod((one.each.ratio**one.waves for one in self.spent), start=Fraction(1)))
+        """The promise of all reports together, each randomized afresh unless its plan keeps answers."""
+        return Promise(prod((one.each.ratio**one.times for one in self.spent), start=Fraction(1)))
 
     @cached_property
     def kept_promise(self) -> Promise:
@@ -97,7 +103,7 @@ class Budget:
     @property
     def epsilon(self) -> float:
         """Epsilon of all reports together, rounded up in its last digit."""
-        return _rounded_up(sum((one.waves * one.exact for one in self.spent), Fraction(0)))
+        return _rounded_up(sum((one.times * one.exact for one in self.spent), Fraction(0)))
 
     @property
     def kept_epsilon(self) -> float:
@@ -120,9 +126,15 @@ class Budget:
     def _fresh(self) -> str:
         waves = f" in {self.waves:,} waves" if self.waves > 1 else ""
         return (
-            f"Who answers {'them all' if len(self.spent) > 1 else 'it'}{waves}, randomized afresh each time, spends "
+            f"Who answers {'them all' if len(self.spent) > 1 else 'it'}{waves}, {self._how()}, spends "
             f"epsilon {_in_words(self.epsilon)}: {_in_odds(self.promise, self.epsilon)}."
         )
+
+    def _how(self) -> str:
+        kept = sum(one.once is not None for one in self.spent)
+        if kept == len(self.spent):
+            return "with answers that the plan keeps"
+        return "randomized afresh each time" + (" unless its plan keeps answers" if kept else "")
 
     def _kept(self) -> str:
         return (
@@ -138,9 +150,9 @@ def _row(one: Spent) -> tuple[str, ...]:
         return one.label, "NOT PROTECTED", f"{one.waves:,}", "", "", "", ""
     return (
         one.label,
-        _in_words(one.epsilon),
+        _in_words(one.epsilon if one.once is None else one.once),
         f"{one.waves:,}",
-        _in_words(_rounded_up(one.waves * one.exact)),
+        _in_words(_rounded_up(one.times * one.exact)),
         _in_words(one.epsilon),
         _percent(one.known),
         _percent(one.known_if_kept),
@@ -194,7 +206,8 @@ def _spent(item: Any, number: int | None, waves: int) -> Spent:
     which = "a survey" if number is None else f"survey {number}"
     if isinstance(item, Plan):
         label, protects = f"{which} ({item.fingerprint[:8]})", len(item.public) < len(item.schema)
-        return Spent(label, of_report(item), waves, Fraction(item.epsilon), item.public, protects)
+        once = item.epsilon_1 if item.kept else None
+        return Spent(label, of_report(item), waves, Fraction(item.epsilon), item.public, protects, once)
     if isinstance(item, bool) or not isinstance(item, Real):
         raise PlanError(f"a budget is of plans or epsilons, [plan, 0.5]; found {abbreviated(item)}")
     if (epsilon := positive(item)) > MOST_EPSILON:

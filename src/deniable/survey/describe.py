@@ -5,9 +5,9 @@ import shutil
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from math import prod
 
 from deniable.client import SCALE, log_up
@@ -59,16 +59,17 @@ Row = tuple[str, ...]
 
 def protocol_rows(plan: Plan) -> list[Row]:
     """The table of protocols below HEAD: how each block is randomized, in words and percentages."""
-    return [_protocol_row(block) for block in plan.blocks]
+    return list(map(_protocol_row, plan.blocks, repeat(distinct_titles(plan.schema))))
 
 
-def _protocol_row(block: Block) -> Row:
+def _protocol_row(block: Block, titles: Mapping[str, str]) -> Row:
     protocol, levels = block.protocol, prod(block.levels)
     answers = "true/false" if isinstance(block.features[0], Flag) and levels == 2 else f"one of {levels:,}"
+    name = _titled(block.names, titles)
     if not protocol.protects:
-        return block.name, answers, "PUBLIC, not protected", "none", "always", "never"
+        return name, answers, "PUBLIC, not protected", "none", "always", "never"
     sent = f"{protocol.q:.2%}", f"{protocol.p:.2%}"
-    return block.name, answers, protocol.name, epsilon_in_words(protocol.epsilon), *sent
+    return name, answers, protocol.name, epsilon_in_words(protocol.epsilon), *sent
 
 
 def arm_rows(plan: Plan) -> list[Row]:
@@ -76,10 +77,16 @@ def arm_rows(plan: Plan) -> list[Row]:
     return [row for rows in _rows_by_arm(plan) for row in rows]
 
 
+def _titled(names: Sequence[str], titles: Mapping[str, str]) -> str:
+    """What people read as questions that are asked together."""
+    return TIMES.join(titles[name] for name in names)
+
+
 def _rows_by_arm(plan: Plan) -> Iterator[list[Row]]:
+    titles = distinct_titles(plan.schema)
     for name, share, arm in zip(plan.arm_names, plan.shares, plan.arms, strict=True):
-        own = [_protocol_row(block) for block in arm.blocks if block.protocol.protects] or protocol_rows(arm)
-        first = (name, f"{share / SCALE:.2%}")
+        blocks, first = [one for one in arm.blocks if one.protocol.protects], (name, f"{share / SCALE:.2%}")
+        own = [_protocol_row(block, titles) for block in blocks or arm.blocks]
         yield [(*(first if place == 0 else ("", "")), *row[:4]) for place, row in enumerate(own)]
 
 
@@ -103,7 +110,8 @@ def _blocks(plan: Plan, *, colour: bool) -> list[str]:
 def _arms(plan: Plan, *, colour: bool) -> list[str]:
     """The table of arms, of many only the first, and who draws them."""
     head: Row = ARM_HEAD if _named(plan) else ARM_HEAD[1:]
-    arms = [[row[-len(head) :] for row in _short(rows)] for rows in islice(_rows_by_arm(plan), MOST_LINES)]
+    first = islice(_rows_by_arm(plan), MOST_LINES)
+    arms = [[(shortened(row[0], LONG_NAME), *row[1:])[-len(head) :] for row in rows] for rows in first]
     at = head.index("asked together")
     room = _room(head, [row for rows in arms for row in rows], at)
     folded = [[line for row in rows for line in _folded(row, at, room)] for rows in arms]
@@ -118,10 +126,6 @@ def _arms(plan: Plan, *, colour: bool) -> list[str]:
 def _named(plan: Plan) -> bool:
     """Whether some arm has a name of its own, which says more than what it asks."""
     return plan.arm_names != different_names([None] * len(plan.arms), [arm_name(arm.blocks) for arm in plan.arms])
-
-
-def _short(rows: Sequence[Row]) -> list[Row]:
-    return [(shortened(row[0], LONG_NAME), *row[1:]) for row in rows]
 
 
 def _room(head: Row, rows: Sequence[Row], at: int) -> int:
@@ -185,7 +189,8 @@ def _half_widths(plan: Plan, widths: HalfWidths, tables: Sequence[Names], n: int
     columns = [widths] if other is None or other == plan else [widths, HalfWidths(other)]
     people = f"with {n:,} {'person' if n == 1 else 'people'}"
     head: Row = ("wanted" if plan.want else "asked together", people, "if everybody were asked everything")
-    rows = [(TIMES.join(names), *(_points(one(names, n)) for one in columns)) for names in tables[:MOST_TABLES]]
+    titles = distinct_titles(plan.schema)
+    rows = [(_titled(names, titles), *(_points(one(names, n)) for one in columns)) for names in tables[:MOST_TABLES]]
     head = head[: 1 + len(columns)]
     folded = [line for row in rows for line in _folded(row, 0, _room(head, rows, 0))]
     lines = aligned(head, folded, numbers=range(1, len(head)), rule=True, colour=colour)
@@ -283,15 +288,39 @@ def _promises(plan: Plan) -> list[str]:
     most = " in the least protected arm" if unequal else ""
     beyond = ", beyond what the columns tell that are not protected" if plan.public else ""
     said = _filled(
-        f"Total epsilon {epsilon_in_words(plan.epsilon)}: one whole report changes nobody's odds of having given any "
+        f"Total epsilon {epsilon_in_words(plan.epsilon)}: {_what_changes(plan)} nobody's odds of having given any "
         f"protected answers by more than {odds_in_words(whole)} times{most}, whatever else is known{beyond}; a belief "
         f"of 1 in 10 becomes at most {whole.at_most(BELIEF)}."
     )
+    said += _filled(_of_kept_answers(plan)) if plan.kept else []
     together = any(len(block.features) > 1 for block in plan.blocks)
     protected = [name for name, own in plan.schema.questions.items() if {f.name for f in own}.difference(plan.public)]
     if len(protected) > 1:
         said += _filled(_of_one_answer(one, whole, together=together))
     return said
+
+
+def _what_changes(plan: Plan) -> str:
+    return "all reports of a person together change" if plan.kept else "one whole report changes"
+
+
+def _of_kept_answers(plan: Plan) -> str:
+    """What a plan that keeps answers does when a person is asked again."""
+    if plan.kept == SCALE:
+        return (
+            "Answers are KEPT: asked again, a device sends the same bytes, even if the true answers have changed. So "
+            "waves of the same people tell nothing new, and nothing of change."
+        )
+    return (
+        "Answers are KEPT: asked again, a device throws a fresh coin over what it kept, even if the true answers have "
+        f"changed. One report alone has epsilon {epsilon_in_words(plan.epsilon_1)}: it changes nobody's odds by more "
+        f"than {odds_in_words(Promise(_ratio_of_one(plan)))} times."
+    )
+
+
+def _ratio_of_one(plan: Plan) -> Fraction:
+    """e^epsilon of one report, in the arm where it is largest."""
+    return max(prod((block.protocol.ratio_1 for block in arm.blocks), start=Fraction(1)) for arm in plan.arms)
 
 
 def _warnings(plan: Plan) -> Iterator[str]:
@@ -301,7 +330,8 @@ def _warnings(plan: Plan) -> Iterator[str]:
             f"PROTECTS LITTLE: epsilon {epsilon_in_words(plan.epsilon)} is above {LARGE}. Whoever suspects somebody's "
             f"answers with a chance of 1 in 10 can become {of_report(plan).sure(BELIEF)} by one report."
         )
-    capped = [block.name for block in plan.blocks if SCALE - 1 in block.protocol.integers.values()]
+    titles = distinct_titles(plan.schema)
+    capped = [_titled(block.names, titles) for block in plan.blocks if SCALE - 1 in block.protocol.integers.values()]
     if capped and plan.asked is not None and plan.epsilon < plan.asked:
         yield (
             f"CAPPED: epsilon {float(plan.asked):g} was asked for. Probabilities are whole numbers over {SCALE:,}, and "
@@ -309,7 +339,7 @@ def _warnings(plan: Plan) -> Iterator[str]:
         )
     if plan.public:
         where = " in every arm" if plan.has_arms else ""
-        yield f"NOT PROTECTED, shown as they are{where}: {', '.join(plan.public)}."
+        yield f"NOT PROTECTED, shown as they are{where}: {', '.join(titles[name] for name in plan.public)}."
 
 
 def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:

@@ -276,8 +276,8 @@ def _check_all_wanted(names: Names, tables: Sequence[Names]) -> None:
     if unused := [name for name in names if not any(name in table for table in tables)]:
         them = "them" if len(unused) > 1 else "it"
         raise PlanError(
-            f"no wanted table has {listed(unused)}; add {them} to want, leave {them} out of the schema, or keep a "
-            "share of the people for all pairs alike (spare)"
+            f"no wanted table has {listed(unused)}; add {them} to want, leave {them} out of the schema (in the shell "
+            "--only-wanted), or keep a share of the people for all pairs alike (spare=0.1; in the shell --spare 10%)"
         )
 
 

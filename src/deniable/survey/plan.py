@@ -19,7 +19,8 @@ from typing import Any
 from deniable import client
 from deniable.errors import PlanError, SchemaError, abbreviated, listed
 from deniable.files import replacing
-from deniable.survey import expectations, plan_json
+from deniable.files.stores import file_at
+from deniable.survey import expectations, kept_answers, plan_json
 from deniable.survey.aim import Aim, aim_from_json
 from deniable.survey.arms import (
     AskedArm,
@@ -30,6 +31,7 @@ from deniable.survey.arms import (
     check_all_asked,
     check_all_used,
     check_arguments,
+    check_equal,
     different_names,
     public_names,
     whole_shares,
@@ -41,11 +43,6 @@ from deniable.survey.protocols.grid import Epsilon, positive
 from deniable.survey.schema import Feature, Schema
 from deniable.text.completion import hiding
 from deniable.text.html import printed
-
-# SAME_ASKED is the part by which epsilons that arms asked for may differ and still be the same number, computed twice.
-SAME_ASKED = Fraction(1, 10**9)
-# SAME_FOUND is that part where an arm's protocols were given: many combinations round an epsilon down by so much.
-SAME_FOUND = Fraction(1, 20)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -72,6 +69,11 @@ class Plan:
         Whether arms may ask for different epsilons. The plan's epsilon is the largest.
     assigned
         Whether whoever invites gives each respondent an arm, by its name, at random; else the device draws it.
+    repeat
+        "keep" if devices keep arm and randomized answers, and send these when a person is asked again, even if the true
+        answers changed. Epsilon is that of all reports of a person together.
+    epsilon_1
+        The epsilon of one report where answers are kept: a fresh coin is thrown over the kept ones for each report.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Plan:
     shares: tuple[int, ...]
     arm_names: tuple[str, ...]
     assigned: bool
+    kept: int  # 0; or where answers are kept the fresh coin's numerator, 65 536 without one
     asked: Fraction | None  # the epsilon asked for, where one was; no part of what the plan means
     aim: Aim | None  # what it was made for, where that is known; no part of what the plan means
 
@@ -106,8 +109,14 @@ class Plan:
         arms: Any = None,
         unequal: bool = False,
         assigned: bool = False,
+        repeat: str | None = None,
+        epsilon_1: Epsilon | None = None,
     ) -> None:
         check_arguments(schema, protocols, epsilon, together, arms)
+        if kept_answers.check_repeat(repeat, epsilon_1, protocols or {}):
+            how: Any = {"together": together, "arms": arms, "unequal": unequal, "assigned": assigned}
+            self.__dict__.update(Plan(schema, protocols, epsilon=epsilon, **how).keep(epsilon_1).__dict__)
+            return
         if arms is None:
             if unequal or assigned:
                 raise PlanError("unequal and assigned are about arms; found none")
@@ -119,7 +128,7 @@ class Plan:
         asked = asked_arms(arms)
         plans = _arms(schema, protocols or {}, asked, epsilon)
         if not unequal:
-            _check_equal(plans)
+            check_equal([(plan.asked, plan.epsilon) for plan in plans])
         names = different_names([one.name for one in asked], [arm_name(plan.blocks) for plan in plans])
         self._set_arms(schema, plans, whole_shares([one.part for one in asked]), names, assigned=assigned)
 
@@ -154,17 +163,25 @@ class Plan:
         blocks: tuple[Block, ...],
         parts: tuple["Plan", ...] = (),
         shares: tuple[int, ...] = (client.SCALE,),
-        arm_names: tuple[str, ...] | None = None,
+        arm_names: tuple[str, ...] = (client.EVERYBODY,),
         *,
         assigned: bool = False,
         asked: Epsilon | None,
     ) -> None:
         """Set all fields; without arms, the only one has a name that is the same in all plans."""
-        names = (client.EVERYBODY,) if arm_names is None else arm_names
         self.__dict__.update(
-            schema=schema, blocks=blocks, parts=parts, shares=shares, arm_names=names, assigned=bool(assigned),
-            asked=None if asked is None else positive(asked), aim=None,
+            schema=schema, blocks=blocks, parts=parts, shares=shares, arm_names=arm_names, assigned=bool(assigned),
+            kept=0, asked=None if asked is None else positive(asked), aim=None,
         )  # fmt: skip
+
+    def with_blocks(self, arms: Sequence[tuple[Block, ...]], kept: int) -> "Plan":
+        """The same plan with other blocks in its arms, which ask the same, and answers kept under this coin."""
+        plans = tuple(Plan._of_blocks(self.schema, own, arm.asked) for own, arm in zip(arms, self.arms, strict=True))
+        (made := object.__new__(Plan))._set_arms(
+            self.schema, plans, self.shares, self.arm_names, assigned=self.assigned
+        )
+        made.__dict__.update(kept=kept, asked=self.asked)
+        return made.for_aim(self.aim)
 
     def for_aim(self, aim: Aim | None) -> "Plan":
         """The same plan with what it is made for, which travels beside it."""
@@ -261,7 +278,7 @@ class Plan:
     def __contains__(self, name: object) -> bool:
         return name in self.schema
 
-    __dir__ = hiding("aim", "asked", "for_aim", "has_arms", "parts", "ratio", "units")
+    __dir__ = hiding("aim", "asked", "for_aim", "has_arms", "kept", "parts", "ratio", "units")
 
     def __str__(self) -> str:
         from deniable.survey.describe import describe
@@ -310,8 +327,8 @@ class Plan:
             raise PlanError(f"the plan's schema cannot be used: {error}") from None
         plans = tuple(cls._of_blocks(read.schema, arm.blocks, None) for arm in read.arms)
         shares, names = tuple(arm.share for arm in read.arms), tuple(arm.name for arm in read.arms)
-        plan = object.__new__(cls)
-        plan._set_arms(read.schema, plans, shares, names, assigned=read.assigned)
+        (plan := object.__new__(cls))._set_arms(read.schema, plans, shares, names, assigned=read.assigned)
+        plan.__dict__["kept"] = checked.kept
         if plan.fingerprint != checked.fingerprint:
             raise PlanError(
                 "the plan is written in another way than this library writes it: questions of a block and blocks of an "
@@ -320,7 +337,7 @@ class Plan:
             )
         return plan.for_aim(aim_from_json(document, plan.schema))
 
-    # What the plan will tell, before anybody was asked.
+    keep, repeat, epsilon_1 = kept_answers.keep, property(kept_answers.repeat), property(kept_answers.epsilon_1)
     expect, needed, power = expectations.expect, expectations.needed, expectations.power
     detectable, interval, plot = expectations.detectable, expectations.interval, expectations.plot
     without, costs = expectations.without, expectations.costs
@@ -334,7 +351,7 @@ class Plan:
     def load(cls, path: str | Path) -> "Plan":
         """Read a plan from a JSON file."""
         try:
-            return cls.from_json(Path(path).read_bytes())
+            return cls.from_json(file_at(path).read_bytes())
         except OSError as error:
             raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
         except PlanError as error:
@@ -381,19 +398,3 @@ def _check_arm(schema: Schema, plan: Plan) -> None:
             raise PlanError(f"its {feature.name!r} is not that of the schema; make both of the same features")
     if list(plan.schema.names) != sorted(plan.schema.names, key=schema.index):
         raise PlanError(f"it asks in another order than the schema; found {listed(plan.schema.names)}")
-
-
-def _check_equal(plans: Sequence[Plan]) -> None:
-    """Refuse arms that ask for different epsilons.
-
-    What was asked for counts, not what the integers over 65 536 reached, but where only that is known.
-    """
-    asked = [plan.asked for plan in plans if plan.asked is not None]
-    found = [Fraction(plan.epsilon) for plan in plans if plan.asked is None]
-    kinds = ((asked, SAME_ASKED), (asked + found, SAME_FOUND))
-    if any(min(of) < (1 - part) * max(of) for of, part in kinds if of):
-        low, high = float(min(asked + found)), float(max(asked + found))
-        raise PlanError(
-            f"the arms ask for different epsilons, from {low:.9g} to {high:.9g}: some people would be protected "
-            "less than others. If that is meant, say unequal=True"
-        )

@@ -8,7 +8,7 @@ What needs nothing new is written as version 1, which is read for ever.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from deniable.client import EVERYBODY, NEW_KEYS, SCALE
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def meaning(plan: "Plan") -> dict[str, Any]:
     """What a plan means, as JSON: all that its fingerprint is of."""
     alone = not plan.has_arms and all(len(block.features) == 1 for block in plan.blocks)
-    if alone and all(set(NEW_KEYS).isdisjoint(feature.to_json()) for feature in plan.schema):
+    if alone and not plan.kept and all(set(NEW_KEYS).isdisjoint(feature.to_json()) for feature in plan.schema):
         features = [block.unit.to_json() | {"protocol": _protocol(block.protocol)} for block in plan.blocks]
         return {"version": 1, "features": features}
     arms = [
@@ -40,8 +40,10 @@ def meaning(plan: "Plan") -> dict[str, Any]:
         }
         for name, share, arm in zip(plan.arm_names, plan.shares, plan.arms, strict=True)
     ]
-    assigned = {"assigned": True} if plan.assigned else {}
-    return {"version": 2, "features": [feature.to_json() for feature in plan.schema], "arms": arms, **assigned}
+    how: dict[str, Any] = {"assigned": True} if plan.assigned else {}
+    how |= {"repeat": "keep"} if plan.kept else {}
+    how |= {"fresh": plan.kept} if 0 < plan.kept < SCALE else {}
+    return {"version": 2, "features": [feature.to_json() for feature in plan.schema], "arms": arms, **how}
 
 
 def reading(schema: Schema) -> dict[str, Any]:
@@ -105,16 +107,20 @@ def parsed(document: Mapping[str, Any]) -> PlanRead:
         blocks = tuple(_block([feature], table) for feature, table in zip(schema, protocols, strict=True))
         return PlanRead(schema, [ArmRead(EVERYBODY, SCALE, blocks)], assigned=False)
     schema = _features(document, document["features"])
-    arms = [ArmRead(arm["name"], arm["share"], tuple(_arm_blocks(schema, arm["blocks"]))) for arm in document["arms"]]
+    fresh = document.get("fresh", SCALE)
+    arms = [
+        ArmRead(arm["name"], arm["share"], tuple(_arm_blocks(schema, arm["blocks"], fresh))) for arm in document["arms"]
+    ]
     return PlanRead(schema, arms, assigned=bool(document.get("assigned", False)))
 
 
-def _arm_blocks(schema: Schema, tables: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _arm_blocks(schema: Schema, tables: Sequence[Mapping[str, Any]], fresh: int) -> Iterator[Block]:
     """The blocks of an arm, by their first features."""
     read = sorted((sorted(table["features"]), place) for place, table in enumerate(tables))
     check_asked_once(tuple(schema.names[at] for at in places) for places, _ in read)
     for places, place in read:
-        yield _block([schema.features[at] for at in places], tables[place]["protocol"])
+        block = _block([schema.features[at] for at in places], tables[place]["protocol"])
+        yield block if fresh == SCALE else replace(block, protocol=block.protocol.with_fresh(fresh))
 
 
 def _block(features: Sequence[Feature], protocol: Mapping[str, Any]) -> Block:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from deniable.client import SCALE
 from deniable.errors import PlanError, abbreviated, listed
 from deniable.survey.aim import Aim, Manner, Names
 from deniable.survey.arms import arm_name, different_names
@@ -25,12 +26,19 @@ def plan_without(plan: Plan, names: Sequence[str], options: Mapping[str, Any]) -
     if all(feature.name in plan.public for feature in left):
         raise PlanError(f"without {listed(gone)} nothing would be left that is protected; leave out fewer questions")
     if plan.aim is not None and plan.aim.manner is not None:
-        return _designed_again(plan, plan.aim, plan.aim.manner, Schema(left), gone, options)
+        return _kept_likewise(plan, _designed_again(plan, plan.aim, plan.aim.manner, Schema(left), gone, options))
     if options:
         raise PlanError(f"the plan was not designed, and takes no options of a design; found {listed(options)}")
-    changed = _changed(plan, Schema(left), lambda arm: _protocols_without(arm, gone))
+    changed = _kept_likewise(plan, _changed(plan, Schema(left), lambda arm: _protocols_without(arm, gone)))
     want = want_without(plan.want or (), gone)
     return changed.for_aim(replace(plan.aim, want=tuple(want))) if plan.aim is not None and want else changed
+
+
+def _kept_likewise(plan: Plan, made: Plan, times: float = 1) -> Plan:
+    """A plan made of another with answers kept if they are there, and so many times its epsilon of one report."""
+    if not plan.kept:
+        return made
+    return made.keep(None if plan.kept == SCALE else times * plan.epsilon_1)
 
 
 def _designed_again(
@@ -70,7 +78,8 @@ def want_without(want: Sequence[Names], gone: Sequence[str]) -> list[Names]:
 
 def with_epsilon(plan: Plan, times: float) -> Plan:
     """The plan with the same blocks, arms and shares, and so many times as much epsilon in each block."""
-    return _changed(plan, plan.schema, lambda arm: _scaled(arm, {block.names: block for block in arm.blocks}, times))
+    made = _changed(plan, plan.schema, lambda arm: _scaled(arm, {block.names: block for block in arm.blocks}, times))
+    return _kept_likewise(plan, made, times)
 
 
 def _protocols_without(arm: Plan, gone: Sequence[str]) -> Protocols:

@@ -14,7 +14,19 @@ from deniable.errors import EstimateError
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import SEPARATOR
 from deniable.tables.rows_in_words import Record, has_interval, says_little
-from deniable.tables.table import CHANGES, COEFFICIENTS, CONDITIONAL, PAIRS, SHARES, Table
+from deniable.tables.table import (
+    CHANGES,
+    COEFFICIENTS,
+    CONDITIONAL,
+    DIFFERENCES,
+    DIFFERENCES_OF_MEANS,
+    LOG_ODDS,
+    PAIRS,
+    PICTURED,
+    SHARES,
+    WAVES,
+    Table,
+)
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
 
 if TYPE_CHECKING:
@@ -31,6 +43,8 @@ FEW_PAIRS = 15
 MOST_FEATURES = 30
 # KINDS are the pictures there are.
 KINDS = ("intervals", "map")
+# MAPPED are the kinds of tables that can be a map.
+MAPPED = (SHARES, CONDITIONAL, CHANGES, PAIRS)
 
 
 def plot(table: Table, kind: str | None, ax: "Axes | None", path: str | Path | None) -> "Figure":
@@ -49,12 +63,12 @@ def plot(table: Table, kind: str | None, ax: "Axes | None", path: str | Path | N
 def _check(table: Table, kind: str | None) -> None:
     """Refuse a picture there is none of, and a table without the columns that a picture needs."""
     of = table.about.kind
-    if of not in (SHARES, CONDITIONAL, CHANGES, COEFFICIENTS, PAIRS):
+    if of not in PICTURED:
         raise EstimateError("a cross-tabulation has no picture; plot the table that it is made from, before wide(...)")
     if kind is not None and kind not in KINDS:
         raise EstimateError(f'a picture is of "intervals" or a "map"; found {kind!r}')
-    if kind == "map" and of is not PAIRS and len(table.keys) < 2:
-        raise EstimateError("a map is of two features or more; this table has one")
+    if kind == "map":
+        _check_map(table)
     more = ("shrunken", "fdr") if of is PAIRS else ("before", "after") if of is CHANGES else ()
     if missing := [name for name in (of.value, *of.ends, *more) if name not in table.columns]:
         raise EstimateError(f"a picture needs the column {missing[0]!r}, which was left out")
@@ -62,11 +76,20 @@ def _check(table: Table, kind: str | None) -> None:
         raise EstimateError("a picture needs rows, and columns that name them; there are none")
 
 
+def _check_map(table: Table) -> None:
+    """Refuse a map of what has no rows and columns."""
+    if table.about.kind not in MAPPED:
+        raise EstimateError('a map is of shares or of pairs; draw this table with its "intervals"')
+    if table.about.kind is not PAIRS and len(table.keys) < 2:
+        raise EstimateError("a map is of two features or more; this table has one")
+
+
 def _usual(table: Table) -> str:
     """The picture that suits a table: a map where intervals would be very many lines."""
     if table.about.kind is PAIRS:
         return "map" if table.num_rows > FEW_PAIRS else "intervals"
-    return "map" if table.num_rows > MOST and len(table.keys) > 1 else "intervals"
+    many = table.num_rows > MOST and len(table.keys) > 1
+    return "map" if many and table.about.kind in MAPPED else "intervals"
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
@@ -75,12 +98,12 @@ def _usual(table: Table) -> str:
 def _intervals(table: Table, ax: "Axes | None") -> "Figure":
     """Draw the rows of a table with their intervals."""
     kind, records = table.about.kind, _drawn(table)
-    percent = kind is not PAIRS
+    percent = kind.percent
     cut = [record for record in records if not isnan(record[kind.value])]
     scale = 100 if percent else 1
     halves = [scale * (row[kind.ends[1]] - row[kind.ends[0]]) / 2 for row in cut if has_interval(row, kind.ends)]
     digits = digits_for(halves)
-    most = MOST if percent else MOST_PAIRS
+    most = MOST_PAIRS if kind is PAIRS else MOST
     rows = list(_with_headings(table, records[:most], digits))
     more = f"The first {most} of {len(records):,}. " if len(records) > most else ""
     words = Words(table.about.title, f"{more}{_note(table)}{table.about.caption}")
@@ -92,7 +115,7 @@ def _drawn(table: Table) -> list[dict[str, Any]]:
     records, kind = table.to_pylist(), table.about.kind
     if kind is CONDITIONAL and _is_flag(table, table.keys[-1]):
         return [record for record in records if record[table.keys[-1]]]
-    if kind is COEFFICIENTS and len(records) > 1:
+    if kind in (COEFFICIENTS, LOG_ODDS) and len(records) > 1:
         return [record for record in records if record["term"] != "constant"]
     return records
 
@@ -108,6 +131,12 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
     if kind is PAIRS:
         for record in records:
             yield replace(_row(table, record, record["first"], digits), under=f"× {record['second']}")
+        return
+    if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS):
+        yield from (_row(table, record, kind.value, digits) for record in records)  # of what, the title says
+        return
+    if kind is WAVES:
+        yield from (_row(table, record, str(record["wave"]), digits) for record in records)
         return
     if not others or (kind is CONDITIONAL and _is_flag(table, last)):
         yield from (_row(table, record, _answers(record, others or [last]), digits) for record in records)
@@ -133,14 +162,14 @@ def _row(table: Table, record: Record, label: str, digits: int) -> Row:
     kind = table.about.kind
     value = record["shrunken"] if kind is PAIRS else record[kind.value]
     low, high = (record[end] for end in kind.ends) if has_interval(record, kind.ends) else (nan, nan)
-    scale, unit = (1, "") if kind is PAIRS else (100, " %")
+    scale, unit = (100, " %") if kind.percent else (1, "")
     if kind is CHANGES:
         shown = f"{bare(100 * record['before'], digits)} → {bare(100 * record['after'], digits)} %"
     else:
         ends = " to ".join(bare(scale * end, digits) for end in (low, high))
         shown = f"{bare(scale * value, digits)}{unit} ({ends})" if not isnan(low) else ""
     little = says_little(record, kind.ends)
-    chance = kind not in (SHARES, CONDITIONAL) and low <= 0 <= high
+    chance = kind.tested and low <= 0 <= high
     row = Row(label, value=value, low=low, high=high, shown=shown, faint=little or chance)
     return replace(row, shown=f"{bare(100 * value, digits)} %, {SAYS_LITTLE}") if little else row
 
@@ -149,8 +178,10 @@ def _note(table: Table) -> str:
     """What is to be known of the lines of a picture."""
     if table.about.kind is PAIRS:
         return "Shrunken effects, with intervals that allow for the order of the list; grey: may be chance. "
-    if table.about.kind in (CHANGES, COEFFICIENTS):
-        return "In percentage points; grey: may be chance. "
+    if table.about.kind.tested:
+        unit = "In percentage points; " if table.about.kind.percent else ""
+        unit = "In log odds; " if table.about.kind is LOG_ODDS else unit
+        return f"{unit}grey: may be chance. ".capitalize()
     return ""
 
 

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
 from deniable.tables.rows_in_words import Written, in_words
 from deniable.text import html
-from deniable.text.fixed_phrases import answer_as_text
+from deniable.text.fixed_phrases import answer_as_text, influence_in_words
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -42,21 +43,35 @@ class Kind:
     ends: tuple[str, str] = ("low", "high")
     hidden: tuple[str, ...] = ()
     note: str = ""  # said below a table
+    percent: bool = True  # whether pictures have it in percent; otherwise in a unit of its own
+    tested: bool = False  # whether zero means that there is nothing
 
 
 SHARES = Kind("proportion")
 CONDITIONAL = Kind("proportion", note="Shares among those with each answer that is given.")
-CHANGES = Kind("difference", note="Differences are after less before.")
-COEFFICIENTS = Kind("coefficient")
-MEANS = Kind("mean")
-CONTRASTS = Kind("estimate", note="Each interval is by itself; p_holm allows for all contrasts (Holm).")
-WAVES = Kind("value")
+CHANGES = Kind("difference", note="Differences are after less before.", tested=True)
+DIFFERENCES = Kind("difference", tested=True)
+COEFFICIENTS = Kind("coefficient", tested=True)
+LOG_ODDS = Kind("coefficient", note="Coefficients are in log odds.", percent=False, tested=True)
+MEANS = Kind("mean", percent=False)
+DIFFERENCES_OF_MEANS = Kind("difference", percent=False, tested=True)
+HOLM = "Each interval is by itself; p_holm allows for all contrasts (Holm)."
+CONTRASTS = Kind("estimate", note=HOLM, tested=True)
+CONTRASTS_OF_MEANS = Kind("estimate", note=HOLM, percent=False, tested=True)
+WAVES = Kind("value", percent=False)
 PAIRS = Kind(
     "effect",
     ("listed_low", "listed_high"),
     ("low", "high"),
     "Intervals allow for the pairs being those that came out surest (columns listed_low and listed_high).",
+    percent=False,
+    tested=True,
 )
+# PICTURED are the kinds of tables that there are pictures of: all but cross-tabulations, which have no single value.
+PICTURED = (
+    SHARES, CONDITIONAL, CHANGES, DIFFERENCES, COEFFICIENTS, LOG_ODDS, MEANS, DIFFERENCES_OF_MEANS, CONTRASTS,
+    CONTRASTS_OF_MEANS, WAVES, PAIRS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,11 +84,15 @@ class About:
     level: float
     reports: int
     intervals: str = ""  # what kind of intervals, if not ordinary confidence intervals
+    respondents: int | None = None  # in all, where some of them may not have been asked all of it
+    caveat: str = ""  # why intervals may hold less often than they say, as a sentence
+    influence: float = nan  # the most that 1 % of crafted reports could move any of the shares, where that is known
 
     @property
     def caption(self) -> str:
-        """About whom, at which level and from how many reports, as a sentence."""
-        return f"About the {self.subject}; {self.intervals_in_words}; {self.reports_in_words}."
+        """About whom, at which level, from how many reports, crafted ones among them; and what may not hold."""
+        reports = self.reports_in_words + influence_in_words(self.influence, 1.0)
+        return f"About the {self.subject}; {self.intervals_in_words}; {reports}. {self.caveat}".rstrip()
 
     @property
     def intervals_in_words(self) -> str:
@@ -82,7 +101,9 @@ class About:
 
     @property
     def reports_in_words(self) -> str:
-        """How many reports."""
+        """How many reports, or how many of the respondents were asked, where not all were."""
+        if self.respondents not in (None, self.reports):
+            return f"{self.reports:,} of {self.respondents:,} respondents were asked this"
         return f"{self.reports:,} report{'s' * (self.reports != 1)}"
 
 
@@ -102,7 +123,7 @@ class Table:
     30-44      0.2407  0.0049  0.2311  0.2505
     45-64      0.2598  0.0050  0.2500  0.2696
     65+        0.2449  0.0050  0.2352  0.2547
-    About the population; 95% intervals; 20,000 reports.
+    About the population; 95% intervals; 20,000 reports, ±0.016 if 1% are crafted.
     >>> t.column_names, t.num_rows, t.subject
     (['age', 'proportion', 'stderr', 'low', 'high'], 4, 'population')
     """
@@ -268,7 +289,7 @@ class Table:
         30-44  0.168 ± 0.009  0.072 ± 0.007
         45-64  0.186 ± 0.010  0.073 ± 0.007
         65+    0.184 ± 0.009  0.060 ± 0.007
-        Columns: smoker. About the population; 95% intervals; 20,000 reports.
+        Columns: smoker. About the population; 95% intervals; 20,000 reports, ±0.019 if 1% are crafted.
         """
         from deniable.tables.cross_tabs import wide
 

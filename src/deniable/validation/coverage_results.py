@@ -54,7 +54,7 @@ def verdict(found: Sequence[Held]) -> str:
     """The coverage of each question, in a line."""
     lines = [
         "95 % intervals as printed, in settings where at least half of those asked for are given (figure 7, and its",
-        f"numbers); low: below 95 % by more than {ONE_IN_A_THOUSAND} errors. Draws are beliefs, under a flat prior:",
+        f"numbers); low: below 95 % by more than {ONE_IN_A_THOUSAND} errors. Draws are beliefs, with a prior:",
         f"  {'':20} {'judged':>12} {'given':>6} {'hold the truth':>15} {'low':>4}   least",
     ]
     every = pooled(found)

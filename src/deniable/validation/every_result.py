@@ -53,6 +53,8 @@ SURVEYS, QUICK = 300, 4
 LISTED = 0.1
 # HOLDS are the least and the most that coverage should be, in a setting where at least half are given.
 HOLDS = (0.93, 0.97)
+# LEVEL is the confidence level of all results, and SPOT_LEVELS are others that some results are also asked for with.
+LEVEL, SPOT_LEVELS = 0.95, (0.8, 0.9, 0.99)
 # DRAWS is how many tables are drawn from the posterior.
 DRAWS = 200
 
@@ -80,6 +82,7 @@ class Tails:
     above: int
     below: int
     error: float
+    level: float = LEVEL
 
     @property
     def holds(self) -> float:
@@ -115,15 +118,16 @@ def _setting(truth: str, how: str, n: int, surveys: int) -> list[Tails]:
     """One setting, the same whenever it is run."""
     rng = np.random.default_rng(zlib.crc32(f"{truth} {how} {n}".encode()))
     plan, of = plan_for(how), simulate.truth(SCHEMA, np.array(TRUTHS[truth]))
-    each = []
+    each: dict[float, list[list[Interval]]] = defaultdict(list)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they warn of shows in the tally
         for _ in range(surveys):
-            each.append([*_one_survey(plan, of, n, rng)])
-    return _tallied(truth, how, n, each)
+            for level, intervals in _one_survey(plan, of, n, rng).items():
+                each[level].append(intervals)
+    return [one for level, own in each.items() for one in _tallied(truth, how, n, own, level)]
 
 
-def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -> list[Tails]:
+def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]], level: float = LEVEL) -> list[Tails]:
     """Sums over surveys.
 
     The standard error of coverage is that of a ratio of sums, as the cells of a survey go together; where all hold, it
@@ -141,79 +145,88 @@ def _tallied(truth: str, how: str, n: int, each: Sequence[Sequence[Interval]]) -
         asked, given, above, below = np.array(tallies).T
         missed, total = above + below, max(float(given.sum()), 1.0)
         error = sqrt(float(((missed - missed.sum() / total * given) ** 2).sum())) / total
-        error = error or sqrt(0.05 * 0.95 / (np.count_nonzero(given) or 1))
+        error = error or sqrt(level * (1 - level) / (np.count_nonzero(given) or 1))
         a, g, over, under = (int(part.sum()) for part in (asked, given, above, below))
-        found.append(Tails(truth, how, n, kind, subject, len(each), a, g, over, under, error))
+        found.append(Tails(truth, how, n, kind, subject, len(each), a, g, over, under, error, level))
     return found
 
 
-def _one_survey(plan: Plan, of: simulate.Truth, n: int, rng: np.random.Generator) -> Iterator[Interval]:
-    """All intervals of one survey, with their truths."""
-    people = of.people(n, rng)
+def _one_survey(plan: Plan, of: simulate.Truth, n: int, rng: np.random.Generator) -> dict[float, list[Interval]]:
+    """All intervals of one survey with their truths, by level."""
+    people, t = of.people(n, rng), of.shares
     reports = simulate.reports_of(people, plan, rng)
     counts = count(reports, ["a", "b"])
     est = estimate(counts, ["a", "b"])
-    for subject, t in (("respondents", people / n), ("population", of.shares)):
-        yield from _about(est.about(subject), subject, t)
-    t = of.shares
-    yield from _of_population(counts, est, t)
     feasible = estimate(counts, ["a", "b"], method="feasible")
-    yield from _cells("proper table", "population", t, feasible)
-    yield from _cells("maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"]))
-    yield from _cells("posterior draws", "population", t, feasible.posterior(draws=DRAWS, rng=rng))
+    drawn = feasible.posterior(draws=DRAWS, rng=rng)
     later = estimate(count(simulate.reports_of(of.people(n, rng), plan, rng), ["a", "b"]), ["a", "b"])
-    for row in compare(est, later).to_pylist():
-        yield "compare", "population", 0.0, row["low"], row["high"]
+    strength = est.association("a", "b")
+    found = {
+        LEVEL: [
+            *_about(est.about("respondents"), "respondents", people / n),
+            *_at_any_level(est, strength, drawn, t),
+            *_of_population(counts, est, strength, t),
+            *_cells("proper table", "population", t, feasible),
+            *_cells("maximum likelihood", "population", t, maximum_likelihood(reports, ["a", "b"])),
+            *(("compare", "population", 0.0, row["low"], row["high"]) for row in compare(est, later).to_pylist()),
+        ]
+    }
+    return found | {level: [*_at_any_level(est, strength, drawn, t, level)] for level in SPOT_LEVELS}
 
 
-def _cells(kind: str, subject: str, t: Array, est: Any) -> Iterator[Interval]:
-    for value, row in zip(t.flat, est.table().to_pylist(), strict=True):
+def _at_any_level(est: Estimate, strength: Any, drawn: Any, t: Array, level: float = LEVEL) -> Iterator[Interval]:
+    """Results about the population that are asked for at each level."""
+    yield from _about(est, "population", t, level)
+    own = _merged(t, strength.cramers_v.merged)
+    expected = np.outer(own.sum(axis=1), own.sum(axis=0))
+    v = sqrt(float(((own - expected) ** 2 / expected).sum()) / (min(own.shape) - 1))
+    yield _asked("Cramer's V", "population", v, lambda: strength.cramers_v, level)
+    yield from _cells("posterior draws", "population", t, drawn, level)
+
+
+def _cells(kind: str, subject: str, t: Array, est: Any, level: float = LEVEL) -> Iterator[Interval]:
+    for value, row in zip(t.flat, est.table(level=level).to_pylist(), strict=True):
         yield kind, subject, float(value), row["low"], row["high"]
 
 
-def _about(est: Estimate, subject: str, t: Array) -> Iterator[Interval]:
+def _about(est: Estimate, subject: str, t: Array, level: float = LEVEL) -> Iterator[Interval]:
     """Results that there are about both subjects: cells, margins, and ratios of shares."""
-    yield from _cells("cell", subject, t, est)
-    yield from _cells("margin", subject, t.sum(axis=1), est.project("a"))
-    yield from _cells("margin", subject, t.sum(axis=0), est.project("b"))
+    yield from _cells("cell", subject, t, est, level)
+    yield from _cells("margin", subject, t.sum(axis=1), est.project("a"), level)
+    yield from _cells("margin", subject, t.sum(axis=0), est.project("b"), level)
     within = t / np.where(t.sum(axis=0) > 0, t.sum(axis=0), nan)
-    for row in est.conditional("a", given="b").to_pylist():
+    for row in est.conditional("a", given="b", level=level).to_pylist():
         if row["a"]:
             yield "conditional share", subject, within[1, "xyz".index(row["b"])], row["low"], row["high"]
     both, first, last = ("b", "x", "z"), within[1, 0], within[1, 2]
-    yield _asked("difference", subject, first - last, lambda: est.difference("a", between=both))
+    yield _asked("difference", subject, first - last, lambda: est.difference("a", between=both), level)
     if last > 0:
-        yield _asked("ratio", subject, first / last, lambda: est.ratio("a", between=both))
+        yield _asked("ratio", subject, first / last, lambda: est.ratio("a", between=both), level)
     one = np.array([[t[0, 1:].sum(), t[0, 0]], [t[1, 1:].sum(), t[1, 0]]])
     if one.min() > 0:
         odds = one[1, 1] * one[0, 0] / (one[1, 0] * one[0, 1])
-        yield _asked("odds ratio", subject, odds, lambda: est.odds_ratio("a", ("b", "x")))
+        yield _asked("odds ratio", subject, odds, lambda: est.odds_ratio("a", ("b", "x")), level)
     over = sqrt(float(one[0].sum() * one[1].sum() * one[:, 0].sum() * one[:, 1].sum()))
     correlation = (one[1, 1] * one[0, 0] - one[1, 0] * one[0, 1]) / over
-    yield _asked("correlation", subject, correlation, lambda: est.correlation("a", ("b", "x")))
+    yield _asked("correlation", subject, correlation, lambda: est.correlation("a", ("b", "x")), level)
 
 
-def _asked(kind: str, subject: str, truth: float, ask: Callable[[], Any]) -> Interval:
+def _asked(kind: str, subject: str, truth: float, ask: Callable[[], Any], level: float = LEVEL) -> Interval:
     """One result; without an interval where it is refused."""
     try:
-        low, high = ask().confidence_interval()
+        low, high = ask().confidence_interval(level)
     except EstimateError:
         low = high = nan
     return kind, subject, float(truth), low, high
 
 
-def _of_population(counts: Counts, est: Estimate, t: Array) -> Iterator[Interval]:
-    """Results about the population: measures of association, what is known beforehand, regression."""
-    found = est.association("a", "b")
-    own = _merged(t, found.cramers_v.merged)
-    expected = np.outer(own.sum(axis=1), own.sum(axis=0))
-    v = sqrt(float(((own - expected) ** 2 / expected).sum()) / (min(own.shape) - 1))
-    yield _asked("Cramer's V", "population", v, lambda: found.cramers_v)
-    own = _merged(t, found.mutual_information.merged)
+def _of_population(counts: Counts, est: Estimate, strength: Any, t: Array) -> Iterator[Interval]:
+    """Results about the population: mutual information, what is known beforehand, regression."""
+    own = _merged(t, strength.mutual_information.merged)
     expected = np.outer(own.sum(axis=1), own.sum(axis=0))
     if own.min() > 0:
         mutual = float((own * np.log(own / expected)).sum())
-        yield _asked("mutual information", "population", mutual, lambda: found.mutual_information)
+        yield _asked("mutual information", "population", mutual, lambda: strength.mutual_information)
     shares = dict(zip("xyz", t.sum(axis=0).tolist(), strict=True))
     yield from _cells("known margin", "population", t, est.given({"b": {name: shares[name] for name in "yz"}}))
     zeros: list[dict[str, str | bool]] = [{"a": bool(i), "b": "xyz"[j]} for i, j in np.argwhere(t == 0)]
@@ -273,8 +286,8 @@ def verdict(found: Sequence[Tails]) -> str:
         f"  {'':20} {'about the':12} {'given':>6} {'hold':>6} {'above':>6} {'below':>6} "
         f"{'settings':>10} {'outside':>8}   least",
     ]
-    for kind, subject in dict.fromkeys((one.kind, one.subject) for one in found):
-        every = [one for one in found if (one.kind, one.subject) == (kind, subject)]
+    main = [one for one in found if one.level == LEVEL]
+    for (kind, subject), every in _by_kind(main).items():
         judged = [one for one in every if 2 * one.given >= one.asked > 0]
         share = sum(one.given for one in every) / sum(one.asked for one in every)
         if not judged:
@@ -289,4 +302,33 @@ def verdict(found: Sequence[Tails]) -> str:
             f"{len(judged):3} of {len(every):3} {outside:8}   {least.holds:.1%} +- {least.error:.1%} "
             f"({least.truth}, {least.plan}, N = {least.n:,})"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_at_other_levels([one for one in found if one.level != LEVEL])])
+
+
+def _by_kind(found: Sequence[Tails]) -> dict[tuple[str, str], list[Tails]]:
+    """The settings of each kind of result and subject."""
+    kinds: dict[tuple[str, str], list[Tails]] = defaultdict(list)
+    for one in found:
+        kinds[one.kind, one.subject].append(one)
+    return kinds
+
+
+def _at_other_levels(found: Sequence[Tails]) -> Iterator[str]:
+    """A line for each kind of result: at each other level the mean over settings that hold, and the least of them."""
+    levels = sorted({one.level for one in found})
+    if levels:
+        yield "Other levels, about the population: hold (mean over settings), and the least setting"
+        yield f"  {'':20}" + "".join(f"{level:>22.0%}" for level in levels)
+    for kind in dict.fromkeys(one.kind for one in found):
+        yield f"  {kind:20}" + "".join(
+            f"{_in_short([one for one in found if (one.kind, one.level) == (kind, level)]):>22}" for level in levels
+        )
+
+
+def _in_short(found: Sequence[Tails]) -> str:
+    """The mean coverage over settings in which at least half are given, and the least; nothing if there is none."""
+    judged = [one for one in found if 2 * one.given >= one.asked > 0]
+    if not judged:
+        return ""
+    least = min(judged, key=lambda one: one.holds)
+    return f"{np.mean([one.holds for one in judged]):.1%}  {least.holds:.1%} +- {least.error:.1%}"

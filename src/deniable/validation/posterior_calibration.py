@@ -1,7 +1,7 @@
 """Simulation-based calibration of the posterior draws of proper tables.
 
-Truths are drawn from the flat prior over tables, surveys from the truths, and proper tables from the posterior given
-each survey. If the posterior is right, the rank of the true share among its draws is uniform.
+Truths are drawn from the Dirichlet prior of the draws, surveys from the truths, and proper tables from the posterior
+given each survey. If the posterior is right, the rank of the true share among its draws is uniform.
 """
 
 import warnings
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from deniable import simulate
 from deniable.estimates.estimate import estimate
+from deniable.estimates.posterior import CONCENTRATION
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.survey.plan import Plan
 from deniable.survey.protocols import GRR, RandomizedResponse
@@ -54,11 +55,11 @@ class Ranks:
 
 
 def ranks(truths: int, rng: np.random.Generator, *, respondents: int = RESPONDENTS) -> Ranks:
-    """The ranks of so many truths, drawn from the flat prior."""
+    """The ranks of so many truths, drawn from the prior."""
     levels = [feature.levels for feature in SCHEMA]
     below = []
     for _ in told(range(truths), lambda k: f"calibrating draws, {k:,} of {truths:,}"):
-        shares = rng.dirichlet(np.ones(int(np.prod(levels))))
+        shares = rng.dirichlet(np.full(int(np.prod(levels)), CONCENTRATION))
         truth = simulate.truth(SCHEMA, shares.reshape(levels))
         counts = simulate.counts(truth, PLAN, rng, n=respondents)
         est = estimate(counts, list(SCHEMA.names), method="feasible")
@@ -84,7 +85,7 @@ def draw(found: Ranks, folder: Path) -> None:
         axis.axhspan(expected - band, expected + band, color="0.9", zorder=0)
         axis.set_title(f"cell {cell}, p = {found.p_values[cell]:.2g}", fontsize=9)
     figure.suptitle(
-        f"Ranks of the truth among posterior draws, {len(found.below):,} truths from the flat prior; even, if right",
+        f"Ranks of the truth among posterior draws, {len(found.below):,} truths from the prior; even, if right",
         fontsize=10,
     )
     save(figure, folder / "figure-6.png")

@@ -33,7 +33,7 @@ KINDS = evidence().kinds
 
 def simple_squares(kind: ArmKind, row: np.ndarray) -> np.ndarray:
     """E[(b z)^2 | cell] of one row by the outer product of the row with itself."""
-    b = kind._by_block(row[None])[0]
+    b = kind.by_block(row[None])[0]
     outer = np.multiply.outer(b, b)
     for k, channel in enumerate(kind._channels):
         outer = np.tensordot(outer, channel, axes=([0, len(kind.axes) - k], [0, 1]))
@@ -42,14 +42,14 @@ def simple_squares(kind: ArmKind, row: np.ndarray) -> np.ndarray:
 
 def simple_near_product(kind: ArmKind, row: np.ndarray, table: np.ndarray) -> tuple[float, float, float]:
     """Central moments of one row's closest product, by the distribution of a product over cells."""
-    tensor, vectors = kind._by_block(row[None])[0], []
+    tensor, vectors = kind.by_block(row[None])[0], []
     while tensor.ndim > 1:
         left, sizes, right = np.linalg.svd(tensor.reshape(len(tensor), -1), full_matrices=False)
         vectors.append(left[:, 0])
         tensor = (sizes[0] * right[0]).reshape(tensor.shape[1:])
     each = [axis.cell_powers(vector[None]) for axis, vector in zip(kind.axes, [*vectors, tensor], strict=True)]
     by_cell = [reduce(np.multiply.outer, [powers[k][0] for powers in each]) for k in range(4)]
-    mean, e2, e3, e4 = (float((one * kind._by_block(table[None])[0]).sum()) for one in by_cell)
+    mean, e2, e3, e4 = (float((one * kind.by_block(table[None])[0]).sum()) for one in by_cell)
     variance = e2 - mean**2
     third = e3 - 3 * mean * e2 + 2 * mean**3
     return variance, third, e4 - 4 * mean * e3 + 6 * mean**2 * e2 - 3 * mean**4 - 3 * variance**2
@@ -58,7 +58,7 @@ def simple_near_product(kind: ArmKind, row: np.ndarray, table: np.ndarray) -> tu
 def by_outcome(kind: ArmKind, row: np.ndarray, table: np.ndarray) -> tuple[float, float]:
     """Third and fourth cumulant of one row where each block marks one value alone, outcome by outcome."""
     cells = [range(axis.columns if axis.m > 1 else 2) for axis in kind.axes]
-    b, t = kind._by_block(row[None])[0], kind._by_block(table[None])[0]
+    b, t = kind.by_block(row[None])[0], kind.by_block(table[None])[0]
     values, chances = [], []
     for shown in product(*cells):
         z, likely = [], []

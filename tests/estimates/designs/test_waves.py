@@ -9,7 +9,7 @@ from scipy import stats
 
 import deniable as dn
 from deniable.errors import ArmSizeWarning, DeniableWarning, HomogeneityWarning
-from deniable.estimates.designs.groups import arm_sizes
+from deniable.estimates.designs.groups import FEWEST_EACH, SIZES_UNLIKELY, arm_sizes
 from tests.support.situations import values
 
 SMOKER, AGE, REGION = dn.Flag("smoker"), dn.Choice("age", values(3)), dn.Choice("region", ["north", "south"])
@@ -293,3 +293,17 @@ def test_waves_of_large_tables_and_of_different_counts_of_one_plan() -> None:
     assert np.isnan(est.homogeneity.p_value)  # 900 cells are not worth a test
     single = dn.estimate([dn.count(one, ["a"]), dn.count(two, order=2)], ["a"])  # these do not add, but combine
     assert single.n == 800
+
+
+@pytest.mark.parametrize("shares", [[0.9, 0.1], [0.97, 0.03], [0.5, 0.3, 0.2], [0.1] * 10], ids=str)
+@pytest.mark.parametrize("n", [60, 200, 2_000])
+def test_sizes_of_arms_raise_an_alarm_in_at_most_one_survey_of_a_thousand(shares: list[float], n: int) -> None:
+    """Pearson's p-value itself is below 1 in 1 000 in up to 2.1 of 1 000 surveys: the limit must be lower."""
+    from scipy.special import chdtrc
+
+    expected = n * np.array(shares)
+    if expected.min() < FEWEST_EACH:  # taken together, or left out
+        return
+    drawn = np.random.default_rng(20).multinomial(n, shares, size=100_000)
+    p_values = chdtrc(len(shares) - 1, ((drawn - expected) ** 2 / expected).sum(axis=1))
+    assert (p_values < SIZES_UNLIKELY).sum() <= 100 + 3 * 10  # three Monte Carlo errors

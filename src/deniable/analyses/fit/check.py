@@ -6,13 +6,13 @@ from typing import Any
 
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
-from deniable.counts.fit import FALSE_ALARM, Fit, fits, influence
+from deniable.counts.fit import FALSE_ALARM, Fit, fits
 from deniable.counts.repeated_reports import random_bits, repeated_runs, run_length
 from deniable.errors import CountError, abbreviated
-from deniable.estimates.designs.groups import arm_sizes
+from deniable.estimates.answers_as_weights import all_answers
+from deniable.estimates.designs.crafted_reports import CRAFTED, influence
+from deniable.estimates.designs.groups import SIZES_UNLIKELY, arm_sizes, group_of
 from deniable.reports.reports import Reports
-
-CRAFTED = 0.01  # The share of crafted reports that influence is told for.
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +28,7 @@ class Check:
 
     n: int
     tests: tuple[Fit, ...]
-    influence: dict[str, float]  # by feature or block, the most that 1 % of crafted reports could move a share
+    influence: dict[str, float]  # by feature, the most that 1 % of crafted reports could move a share
 
     @property
     def fits(self) -> bool:
@@ -40,7 +40,7 @@ class Check:
         lines = [f"{self.n:,} reports: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
         lines += [f"  {test}" for test in self.tests]
         lines.append(f"the most that {CRAFTED:.0%} of crafted reports could move a share:")
-        lines += [f"  {unit}: {points:.1%}" for unit, points in self.influence.items()]
+        lines += [f"  {name}: {points:.1%}" for name, points in self.influence.items()]
         return "\n".join(lines)
 
 
@@ -66,13 +66,24 @@ def check(source: Counts | Reports | str | Path) -> Check:
     counts: Any = as_counts(reports)
     if not isinstance(counts, Counts):
         raise CountError(f"check takes Counts, Reports, or a path to a file of either; found {abbreviated(source)}")
-    tests = fits(counts)
-    if counts.plan.has_arms and counts.n:
-        sizes = arm_sizes(counts)
-        tests.append(Fit("sizes of arms", 1, sizes.p_value, str(sizes)))
+    tests = fits(counts) + _sizes(counts)
     if isinstance(reports, Reports):
         tests += _repeats(reports)
-    return Check(counts.n, tuple(tests), influence(counts, CRAFTED))
+    return Check(counts.n, tuple(tests), _influence(counts))
+
+
+def _influence(counts: Counts) -> dict[str, float]:
+    """How far crafted reports could move the shares of each feature that somebody was asked."""
+    asked = [one for one in counts.plan.schema if counts.holds(one.name) and counts.asked(one.name)]
+    return {one.name: influence([group_of(counts, [one.name])], all_answers((one,))) for one in asked}
+
+
+def _sizes(counts: Counts) -> list[Fit]:
+    """The test of the sizes of arms; none without arms, or with too few reports in them."""
+    sizes = arm_sizes(counts) if counts.plan.has_arms and counts.n else None
+    if sizes is None or not sizes.enough:
+        return []
+    return [Fit("sizes of arms", 1, min(1.0, sizes.p_value * FALSE_ALARM / SIZES_UNLIKELY), str(sizes))]
 
 
 def _repeats(reports: Reports) -> list[Fit]:

@@ -8,7 +8,7 @@ import numpy as np
 from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
-from deniable.tables.table import COEFFICIENTS, About, Column, Table
+from deniable.tables.table import COEFFICIENTS, LOG_ODDS, About, Column, Table
 from deniable.text.html import printed
 from deniable.text.tables import aligned
 
@@ -122,7 +122,8 @@ class Regression:
             "high": high,
             "p_value": self.pvalue,
         }
-        about = About(f"{self.outcome}, by {self.kind} regression", COEFFICIENTS, self.subject, level, self.n)
+        kind = LOG_ODDS if self.kind == "logistic" else COEFFICIENTS
+        about = About(f"{self.outcome}, by {self.kind} regression", kind, self.subject, level, self.n)
         return Table(columns, ("term",), about)
 
     def summary(self, level: float = 0.95) -> str:

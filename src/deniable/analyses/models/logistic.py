@@ -18,7 +18,8 @@ from itertools import product
 import numpy as np
 
 from deniable.analyses.models.coefficients import Regression, Shape
-from deniable.analyses.regression import checked_names, shape_of
+from deniable.analyses.models.regressors import Predictor, Regressor, checked_names, rarest_in_words, regressors
+from deniable.analyses.regression import shape_of
 from deniable.analyses.second_moments import Found, local_estimate
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
@@ -26,11 +27,11 @@ from deniable.estimates.answers_as_weights import Indicator, all_answers, indica
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.interface import dense_covariance
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
 from deniable.inference.tensors import along, flat, sandwich
-from deniable.survey.schema import SEPARATOR, Flag
 from deniable.text.fixed_phrases import NOT_ENOUGH
 
 # Newton's method takes at most so many steps.
@@ -65,8 +66,10 @@ class Cells:
         return np.asarray((self.x * (f * s * (1 - s))[:, None]).T @ self.x)
 
 
-def logistic(counts: Counts, outcome: Indicator, on: Sequence[str], subject: Subject) -> Regression:
-    """Logistic regression of an outcome on other features, from the table of all of them."""
+def logistic(
+    counts: Counts, outcome: Indicator, on: Sequence[Predictor], subject: Subject, *, answered: bool = False
+) -> Regression:
+    """Logistic regression of an outcome on other features, from the table of all of them, or of complete cases."""
     names = checked_names(outcome, on)
     if len(set(names)) < len(names):
         raise EstimateError(f"a regression takes each feature once; found {names}")
@@ -75,23 +78,27 @@ def logistic(counts: Counts, outcome: Indicator, on: Sequence[str], subject: Sub
         est = local_estimate(estimate(counts, names).about(str(subject)))
     except CountError as error:
         raise EstimateError(f"a logistic regression needs one table that holds all its features: {error}") from None
-    cells = _cells(est, outcome, on)
+    each = regressors(counts.plan.schema, on, answered=answered)
+    cells = _cells(est, outcome, each, answered=answered)
     rows = all_answers(est.features)
-    f = along(est.truth, rows).reshape(-1) / est.n
-    covariance = sandwich(rows, est.covariance()) / est.n**2
+    kept = cells.x[:, 0]  # the constant, which is 0 where somebody is left out
+    f = kept * along(est.truth, rows).reshape(-1) / est.n
+    covariance = sandwich(rows, dense_covariance(est.groups, est.subject, est.truth.size)) / est.n**2
+    covariance = kept[:, None] * covariance * kept
     told = outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
     k, none = len(cells.terms), np.full(len(cells.terms), np.nan)
     nothing = Regression(
         told, cells.terms, none, np.full((k, k), np.nan), est.n, subject, Shape(*[none] * 4), "", "logistic"
     )
+    rarest = rarest_in_words(counts.plan.schema, each, cells.x.T @ f, answered=answered)
     if unclear := _unclear(cells, f, covariance, est.n):
-        return replace(nothing, why=unclear)
+        return replace(nothing, why=f"{unclear}. {rarest}")
     b = _solved(cells, f)
     if b is None:
-        return replace(nothing, why=_separated())
+        return replace(nothing, why=f"{_separated()}. {rarest}")
     slopes = np.asarray(np.linalg.solve(cells.information(f, b), cells.x.T * (cells.y - cells.chances(b))), np.float64)
     if why := _flat(cells, f, covariance, b, slopes):
-        return replace(nothing, why=why)
+        return replace(nothing, why=f"{why}. {rarest}")
     found = Found(f, covariance, _reports(counts, est, names))
     own = slopes @ covariance @ slopes.T
     if subject is Subject.POPULATION:
@@ -99,19 +106,24 @@ def logistic(counts: Counts, outcome: Indicator, on: Sequence[str], subject: Sub
     return replace(nothing, coefficients=b, covariance=own, shape=shape_of(found, slopes, est.n, subject))
 
 
-def _cells(est: Estimate, outcome: Indicator, on: Sequence[str]) -> Cells:
-    """The outcome and the regressors of each cell: a constant, and every answer of each predictor but its first."""
-    name, vector, _ = indicator(est.features, outcome)
-    place = est.names.index(name)
+def _cells(est: Estimate, outcome: Indicator, each: Sequence[Regressor], *, answered: bool) -> Cells:
+    """The outcome and the regressors of each cell: a constant, and the indicators of answers.
+
+    Of complete cases, cells with a missing answer have regressors of zero, which no equation sees.
+    """
     grid = np.array(list(product(*(range(feature.levels) for feature in est.features))))
-    y = over_cells((est.features[place],), vector)[grid[:, place]]
-    columns, terms = [np.ones(len(grid))], ["constant"]
-    for own in on:
-        k = est.names.index(own)
-        for code, answer in list(enumerate(est.features[k].answers))[1:]:
-            columns.append((grid[:, k] == code).astype(float))
-            terms.append(own if isinstance(est.features[k], Flag) else f"{own}{SEPARATOR}{answer}")
-    return Cells(y, np.array(columns).T, tuple(terms))
+
+    def of_cells(what: Indicator) -> Array:
+        name, vector, _ = indicator(est.features, what)
+        place = est.names.index(name)
+        return np.asarray(over_cells((est.features[place],), vector)[grid[:, place]])
+
+    kept = np.ones(len(grid))
+    for k, feature in enumerate(est.features):
+        missing = feature.missing if answered else None
+        kept *= np.array([answer != missing for answer in feature.answers])[grid[:, k]]
+    columns = [kept, *(kept * of_cells((one.name, one.answer)) for one in each)]
+    return Cells(of_cells(outcome), np.array(columns).T, ("constant", *(one.term for one in each)))
 
 
 def _unclear(cells: Cells, f: Array, covariance: Array, n: int) -> str:
@@ -169,8 +181,7 @@ def _flat(cells: Cells, f: Array, covariance: Array, b: Array, slopes: Array) ->
         return ""
     return (
         f"{NOT_ENOUGH} for this question: the least eigenvalue of the information is {values[0]:.5f} +- "
-        f"{np.sqrt(abs(variance)):.5f}, and must be {SURELY_POSITIVE} standard errors above zero. Regress on fewer "
-        "features or answers, or ask more people"
+        f"{np.sqrt(abs(variance)):.5f}, and must be {SURELY_POSITIVE} standard errors above zero"
     )
 
 
@@ -178,7 +189,7 @@ def _separated() -> str:
     """What is said where the score equations have no finite solution."""
     return (
         f"{NOT_ENOUGH} for this question: by these reports some answers decide the outcome (separation), so that their "
-        "log odds are infinite. Merge answers, regress on fewer features, or ask more people"
+        "log odds are infinite"
     )
 
 

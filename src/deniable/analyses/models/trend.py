@@ -7,7 +7,7 @@ sum (v_i - m)^2 / V_i(m), chi-square with one degree of freedom less than there 
 contrast of the waves, with the interval that is recovered from theirs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Any
@@ -18,6 +18,7 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, indicator
 from deniable.estimates.estimate import Estimate, estimate
+from deniable.files import Sources, joined_sources
 from deniable.inference.about_whom import Subject
 from deniable.inference.contrasts import contrast_p_value, recovered
 from deniable.inference.intervals import checked_level
@@ -200,12 +201,20 @@ def trend(
     if not np.isfinite(when).all() or np.ptp(when) == 0:
         raise EstimateError(f"the times of waves are finite and not all the same; found {list(when)}")
     ests = [_estimate(one, what) for one in named.values()]
-    if len({id(one) for one in named.values()}) < len(named):
-        raise EstimateError("a trend takes waves of different people; found the same one twice")
+    _check_different(named.values(), ests)
     if len(subjects := list(dict.fromkeys(str(est.subject) for est in ests))) > 1:
         raise EstimateError(f"waves are about the same subject; found {' and '.join(subjects)}")
     results = tuple(_result(est, what) for est in ests)
     return Trend(tuple(map(str, named)), when, results, ests[0].subject)
+
+
+def _check_different(waves: Collection[Estimate | Counts], ests: Sequence[Estimate]) -> None:
+    """Refuse waves of which two are of the same reports."""
+    if len({id(one) for one in waves}) < len(waves):
+        raise EstimateError("a trend takes waves of different people; found the same one twice")
+    sources: Sources = {}
+    for est in ests:
+        sources = joined_sources(sources, est.sources, EstimateError, "a trend takes waves of different people; these")
 
 
 def _listed(waves: Any) -> list[Any]:

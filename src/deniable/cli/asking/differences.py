@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.asking.named import groups_of, schema_of, scores_of
-from deniable.cli.options import COUNTS, add_command, add_form, add_level, add_respondents
+from deniable.cli.options import COUNTS, add_answered, add_command, add_form, add_level, add_respondents
 from deniable.cli.power import indicator_of
 from deniable.cli.printing import draw, show
-from deniable.cli.results import estimate_of, say_of_whom
+from deniable.cli.results import among_answered, estimate_of, say_of_waves
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
     from deniable.estimates.estimate import Estimate
     from deniable.inference.results import JointAnswer
+    from deniable.survey.schema import Feature
     from deniable.tables.table import Kind, Table
 
 FILES = f"{COUNTS}; several are of waves of other people"
@@ -31,15 +32,16 @@ def add_difference(commands: "Commands") -> None:
 
 
 def _difference(arguments: argparse.Namespace) -> None:
-    from deniable.tables.table import Kind
+    from deniable.tables.table import DIFFERENCES
 
     schema, (name, *answers) = schema_of(arguments.counts[0]), arguments.between
     what = indicator_of(schema, arguments.what)
     est = estimate_of(arguments.counts, [what if isinstance(what, str) else what[0], name], about=arguments.about)
-    found = est.difference(what, between=(name, *groups_of(schema, name, answers)))
-    words = {"share of": arguments.what, "among": f"{name}: {answers[0]}", "less among": f"{name}: {answers[1]}"}
-    show(_one_row(found, words, Kind("difference"), est, arguments.level), arguments)
-    say_of_whom(est, len(arguments.counts))
+    groups = groups_of(schema, name, answers)
+    found = among_answered(est, arguments).difference(what, between=(name, *groups))
+    words = {"share of": arguments.what, **_groups_in_words(name, groups)}
+    _tell(_one_row(found, words, DIFFERENCES, est, arguments.level), arguments)
+    say_of_waves(est, len(arguments.counts))
 
 
 def add_mean(commands: "Commands") -> None:
@@ -62,22 +64,24 @@ def add_mean(commands: "Commands") -> None:
 
 
 def _mean(arguments: argparse.Namespace) -> None:
-    from deniable.tables.table import MEANS, Kind
+    from deniable.tables.table import DIFFERENCES_OF_MEANS, MEANS
 
     schema, what, level = schema_of(arguments.counts[0]), arguments.what, arguments.level
     others = arguments.by or (arguments.between or [])[:1]
     scores = scores_of(schema, what, arguments.score)
     est = estimate_of(arguments.counts, [what, *others], about=arguments.about)
+    among = among_answered(est, arguments)
     if arguments.by:
-        show(est.mean_of(what, scores, by=others, level=level), arguments, est.features)
+        _tell(among.mean_of(what, scores, by=others, level=level), arguments, est.features)
     elif arguments.between:
         name, *answers = arguments.between
-        found = est.mean_of(what, scores, between=(name, *groups_of(schema, name, answers)))
-        words = {"mean of": what, "among": f"{name}: {answers[0]}", "less among": f"{name}: {answers[1]}"}
-        show(_one_row(found, words, Kind("difference"), est, level), arguments)
+        groups = groups_of(schema, name, answers)
+        found = among.mean_of(what, scores, between=(name, *groups))
+        words = {"mean of": what, **_groups_in_words(name, groups)}
+        _tell(_one_row(found, words, DIFFERENCES_OF_MEANS, est, level), arguments)
     else:
-        show(_one_row(est.mean_of(what, scores), {"mean of": what}, MEANS, est, level), arguments)
-    say_of_whom(est, len(arguments.counts))
+        _tell(_one_row(among.mean_of(what, scores), {"mean of": what}, MEANS, est, level), arguments)
+    say_of_waves(est, len(arguments.counts))
 
 
 def add_compare(commands: "Commands") -> None:
@@ -106,10 +110,23 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of commands whose results have no picture."""
+    """Add the options of a difference and of a mean."""
     add_respondents(command)
+    add_answered(command)
     add_level(command)
-    add_form(command, picture=False)
+    add_form(command)
+
+
+def _groups_in_words(name: str, groups: Sequence[str | list[str]]) -> dict[str, str]:
+    """Two groups of answers, as columns of a row."""
+    first, second = (one if isinstance(one, str) else " or ".join(one) for one in groups)
+    return {"among": f"{name}: {first}", "less among": f"{name}: {second}"}
+
+
+def _tell(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feature]" = ()) -> None:
+    """Print a table, and draw it if that is asked for."""
+    show(table, arguments, features)
+    draw(table, arguments)
 
 
 def _one_row(found: "JointAnswer", words: dict[str, str], kind: "Kind", est: "Estimate", level: float) -> "Table":
@@ -122,7 +139,8 @@ def _one_row(found: "JointAnswer", words: dict[str, str], kind: "Kind", est: "Es
         numbers["p_value"] = found.pvalue
     columns: dict[str, Column] = {name: [cell] for name, cell in _cells(words, numbers)}
     title = " ".join(f"{name} {word}" for name, word in words.items())
-    return Table(columns, tuple(words), About(title, kind, est.subject, level, est.asked))
+    about = About(title, kind, est.subject, level, est.asked, respondents=est.n, influence=found.influence)
+    return Table(columns, tuple(words), about)
 
 
 def _cells(*parts: dict[str, Any]) -> Sequence[tuple[str, Any]]:

@@ -5,13 +5,15 @@ reports do not fit their plan is refused with the reason.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from deniable.counts.count import count
 from deniable.counts.counts import Counts
+from deniable.counts.fit import fits
 from deniable.counts.sources import find_files, plan_and_total
 from deniable.errors import DeniableError
 from deniable.estimates.designs.groups import arm_sizes
+from deniable.files import file_size
+from deniable.files.stores import file_at
 from deniable.survey.plan import Plan
 
 # PARQUET and ZIP are the first bytes of files of reports and of counts.
@@ -49,7 +51,7 @@ class Opened:
 
 def opened(path: str) -> Opened:
     """Open and check a file of a plan, reports or counts, or a folder or glob of files of reports."""
-    there = Path(path)
+    there = file_at(path)
     if not there.is_file():
         return _reports(path)
     try:
@@ -64,7 +66,7 @@ def opened(path: str) -> Opened:
     if instead := OTHERS.get(there.suffix.lower()):
         raise DeniableError(f"{path}: {instead}")
     plan = Plan.load(path)
-    return Opened(path, "plan", 1, there.stat().st_size, plan, None, _of_plan())
+    return Opened(path, "plan", 1, file_size(path), plan, None, _of_plan())
 
 
 def _of_plan() -> tuple[str, ...]:
@@ -81,17 +83,16 @@ def _reports(path: str) -> Opened:
     counts = count(files, order=1)
     assert counts.n == total  # every report was read
     checks = (*_of_plan(), f"Each of the {total:,} reports was read, and is one that the plan can give.")
-    return Opened(
-        path, "reports", len(files), sum(file.stat().st_size for file in files), plan, counts, checks + _sizes(counts)
-    )
+    return Opened(path, "reports", len(files), sum(map(file_size, files)), plan, counts, checks + _fit(counts))
 
 
 def _counts(path: str) -> Opened:
     counts = Counts.load(path)
     checks = (*_of_plan(), "All tables agree with each other on how many reports there are and what they show.")
-    return Opened(path, "counts", 1, Path(path).stat().st_size, counts.plan, counts, checks + _sizes(counts))
+    return Opened(path, "counts", 1, file_size(path), counts.plan, counts, checks + _fit(counts))
 
 
-def _sizes(counts: Counts) -> tuple[str, ...]:
-    """Whether the sizes of arms fit their shares, where there are arms."""
-    return (f"Sizes of arms against their shares: {arm_sizes(counts)}.",) if counts.plan.has_arms and counts.n else ()
+def _fit(counts: Counts) -> tuple[str, ...]:
+    """The check of fit: whether the reports can come from devices that followed the plan; and the sizes of arms."""
+    sizes = [f"Sizes of arms against their shares: {arm_sizes(counts)}."] if counts.plan.has_arms and counts.n else []
+    return (*(f"Check of fit, {test}." for test in fits(counts)), *sizes)

@@ -81,7 +81,7 @@ def promise_lines(plan: Plan, *, colour: bool) -> list[str]:
 
 def probability_lines(plan: Plan, *, colour: bool) -> list[str]:
     """The table of how each block of each arm is randomized, with its probabilities in percent."""
-    rows = list(dict.fromkeys(row for arm in plan.arms for row in protocol_rows(arm)))
+    rows = list(dict.fromkeys(protocol_rows(plan)))
     return aligned(HEAD, rows, numbers=(3, 4, 5), rule=True, colour=colour)
 
 

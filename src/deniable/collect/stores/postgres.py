@@ -41,35 +41,30 @@ class _MetAnother(Exception):  # noqa: N818 - it is tried again
 class PostgresStore(Store):
     """The store in a database, by a connection of its own."""
 
+    failures = (psycopg.Error,)
+    db: psycopg.Connection[Any]
+
     def __init__(self, url: str) -> None:
         self.url, self.lock = url, RLock()
-        with self._errors():
+        with self.errors():
             self.db = psycopg.connect(url, autocommit=True)
             with self.db.transaction():
                 self.db.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                 self.db.execute(TABLES)
 
-    def close(self) -> None:
-        with self.lock, self._errors():
-            self.db.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn the database's errors into this package's; its address stays out of them, as it may hold a password."""
-        try:
-            yield
-        except psycopg.Error as error:
-            raise CollectError(f"the store in PostgreSQL failed: {' '.join(str(error).split())}") from None
+    def in_words(self, error: Exception) -> str:
+        """What failed; the database's address stays out of it, as it may hold a password."""
+        return f"the store in PostgreSQL failed: {' '.join(str(error).split())}"
 
     @contextmanager
     def _transaction(self, *, alone: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """One transaction of a writer; or of whoever opens a part, with no writers beside."""
-        with self.lock, self._errors(), self.db.transaction():
+        with self.lock, self.errors(), self.db.transaction():
             self.db.execute(f"select pg_advisory_xact_lock{'' if alone else '_shared'}(%s)", (LOCK,))
             yield self.db
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self.lock, self._errors():
+        with self.lock, self.errors():
             return self.db.execute(sql, values, binary=True).fetchall()
 
     # -- reports -------------------------------------------------------------------------------------------------------
@@ -161,7 +156,7 @@ class PostgresStore(Store):
 
     def read(self, part: int, plan: int) -> Iterator[bytes]:
         sql = "select id || report from deniable_reports where part = %s and plan = %s order by id"
-        with self._errors(), psycopg.connect(self.url) as db, db.cursor(name="reports", binary=True) as cursor:
+        with self.errors(), psycopg.connect(self.url) as db, db.cursor(name="reports", binary=True) as cursor:
             cursor.execute(sql, (part, plan))
             while rows := cursor.fetchmany(FETCHED):
                 yield b"".join(row for (row,) in rows)

@@ -67,12 +67,15 @@ def _write_anew(path: Path, vfs: str | None) -> None:
 class SqliteLog(Store):
     """The store in a file, which one process has open at a time."""
 
+    failures = (apsw.Error, OSError)
+    db: apsw.Connection
+
     def __init__(self, path: str | Path, *, vfs: str | None = None, synchronous: str = "full") -> None:
         self.path, self.sizes = Path(path), dict[int, int]()
         self.lock = RLock()  # held by whoever uses the connection, through whole transactions
         self.reports, self.last = 0, 0  # how many are stored, and the number of the last group
         self.moved: list[tuple[int, int, int]] = []  # (first group, last group, part) of parts that were sealed since
-        with self._errors():
+        with self.errors():
             if not self.path.exists():
                 self.path.touch(mode=0o600)  # for its owner alone
             self.db = apsw.Connection(str(path), vfs=vfs)
@@ -121,26 +124,17 @@ class SqliteLog(Store):
         ((start,),) = self._all("select coalesce(max(start), 1) from parts")
         self.last = max(self.last, start - 1)
 
-    def close(self) -> None:
-        with self.lock, self._errors():
-            self.db.close()
-
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn SQLite's errors into this package's."""
-        try:
-            yield
-        except apsw.BusyError:
-            raise CollectError(f"{self.path}: another process has this store open; stop that one first") from None
-        except apsw.NotADBError:
-            raise CollectError(f"{self.path}: is there, but is no store of reports; give another --store") from None
-        except (apsw.Error, OSError) as error:
-            raise CollectError(f"{self.path}: the store failed: {getattr(error, 'strerror', error)}") from None
+    def in_words(self, error: Exception) -> str:
+        if isinstance(error, apsw.BusyError):
+            return f"{self.path}: another process has this store open; stop that one first"
+        if isinstance(error, apsw.NotADBError):
+            return f"{self.path}: is there, but is no store of reports; give another --store"
+        return f"{self.path}: the store failed: {getattr(error, 'strerror', error)}"
 
     @contextmanager
     def _transaction(self) -> Iterator[apsw.Connection]:
         """One transaction, taken back on any error."""
-        with self.lock, self._errors():
+        with self.lock, self.errors():
             self.db.execute("begin immediate")
             try:
                 yield self.db
@@ -151,7 +145,7 @@ class SqliteLog(Store):
                 raise
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self.lock, self._errors():
+        with self.lock, self.errors():
             return list(self.db.execute(sql, values))
 
     # -- reports -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,12 @@ and counted once. Nothing else about a report is stored: no address, no program,
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import NamedTuple
+from threading import RLock
+from typing import Any, ClassVar, NamedTuple
+
+from deniable.errors import CollectError
 
 ID_BYTES = 16  # An id is 128 random bits, drawn by whoever sends the report.
 
@@ -82,9 +86,26 @@ class Store(ABC):
     After an error a store is closed and opened anew, for only then is known what it holds. Threads may share it.
     """
 
+    failures: ClassVar[tuple[type[Exception], ...]]  # what the database raises
+    db: Any  # the connection
+    lock: RLock  # held by whoever uses the connection, through whole transactions
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn the database's errors into `CollectError`, by the words that `in_words` finds for them."""
+        try:
+            yield
+        except self.failures as error:
+            raise CollectError(self.in_words(error)) from None
+
     @abstractmethod
+    def in_words(self, error: Exception) -> str:
+        """What failed, and what to do."""
+
     def close(self) -> None:
         """Let go of the store."""
+        with self.lock, self.errors():
+            self.db.close()
 
     # -- reports -------------------------------------------------------------------------------------------------------
 

@@ -83,14 +83,16 @@ export function meaning(plan, bytes) {
     const { m, protocol, features } = block;
     const { width, named, own, other } = PROTOCOLS[protocol.name];
     const codes = named(bytes, from, m, protocol);
+    const fresh = block.public ? 1 : (plan.kept || SCALE) / SCALE; // what was kept is left as it is so often, each time
+    const sent = (share) => fresh * share + (1 - fresh) / Math.max(m, 2);
     const field = {
       from,
       width: width(m, protocol),
       features,
       public: block.public,
       named: codes.map((code) => answersOf(block, code)),
-      own: own(m, protocol, codes),
-      other: other(m, protocol, codes),
+      own: sent(own(m, protocol, codes)),
+      other: sent(other(m, protocol, codes)),
     };
     from += field.width;
     return field;

@@ -2,12 +2,16 @@
 
    The arm is drawn before any question is shown, and kept, so that opening the page again draws no other. A report is
    made once and kept; from then on this browser sends these bytes and no others. Answers are never kept or sent. The
-   link may have, after #: invitation=..., plan=... (the fingerprint that the plan must have), and arm=... for plans
-   whose arms are assigned. What stands after # is not sent when a page is asked for. */
+   link may have, after #: invitation=..., plan=... (the fingerprint that the plan must have), epsilon=... (the most that
+   was agreed to), key=... (which must have signed the plan), arm=... for plans whose arms are assigned, and wave=..., any
+   word that is new each time people are asked. Where the plan keeps answers, who comes back in another wave is asked
+   nothing, and sends what was kept. What stands after # is not sent when a page is asked for. */
 
 import { DeniableError, drawArm, promise, questions, read, report } from "./deniable.min.js";
+import { ceiling, notAgreed } from "./agreed.js";
 import { element } from "./element.js";
 import { answerText, form, title } from "./form.js";
+import { Keeper } from "./keeping.js";
 import { keep } from "./kept.js";
 import { meaning } from "./meaning.js";
 import { LANGUAGES, firstLanguage, wordsOf } from "./words.js";
@@ -20,6 +24,8 @@ const NO_WORDS = "The survey cannot be loaded. Please try again later."; // for 
 
 const link = new URLSearchParams(location.hash.slice(1));
 const invitation = link.get("invitation") ?? "";
+const wave = link.get("wave") ?? "";
+const keeper = new Keeper((change) => keep("kept answers", change), { ceiling: Infinity }); // the promises say what it costs
 let plan, key, kept; // the plan that was read, and what this browser keeps of it
 let lines, features; // what the client promises, and the questions of the arm
 let say, promised; // the words
@@ -38,12 +44,16 @@ class Said extends Error {
 async function start() {
   await speak(firstLanguage());
   plan = await getPlan(link.get("plan"));
-  key = `${plan.fingerprint} ${invitation}`;
-  const arm = plan.assigned ? link.get("arm") : await drawArm(plan);
+  key = `${plan.fingerprint} ${invitation}${wave && ` ${wave}`}`;
+  const given = plan.assigned ? link.get("arm") : await drawArm(plan);
+  const assigned = plan.assigned ? given : undefined;
+  const keeps = plan.kept && plan.names.includes(given);
+  const arm = keeps ? await remembered(keeper.arm(plan, assigned)) : given;
   kept = await remember((found) => found ?? (plan.names.includes(arm) ? { arm } : undefined));
   if (!kept) throw new Said("failed_arm");
   lines = (await promise(plan)).split("\n");
   features = await questions(plan, kept.arm);
+  if (!kept.report && plan.kept && (await remembered(keeper.has(plan)))) return make({}); // nothing is asked again
   if (!kept.report) return show(begin);
   return kept.sent ? send() : show(review);
 }
@@ -53,19 +63,25 @@ async function getPlan(pinned) {
   if (!answer?.ok) throw new Said(answer?.status === 404 ? "failed_closed" : "failed_load");
   const found = await read(await answer.text());
   if (pinned !== null && found.fingerprint !== pinned) throw new Said("failed_pin");
+  const wrong = await notAgreed(found, link);
+  if (wrong) throw new Said(...wrong);
   return found;
 }
 
 function remember(change) {
-  return keep(key, change).catch(() => {
-    throw new Said("failed_keep");
+  return remembered(keep(key, change));
+}
+
+function remembered(storing) {
+  return storing.catch((error) => {
+    throw error instanceof DeniableError ? error : new Said("failed_keep");
   });
 }
 
 /** Make the report, once: of two tabs that do so at the same time, the first has its report kept. */
 async function make(record) {
-  const agreed = { expect: plan.fingerprint, atMost: plan.epsilon, public: plan.public, arm: kept.arm }; // the promises said so
-  const bytes = await report(record, plan, agreed);
+  const agreed = { expect: plan.fingerprint, atMost: ceiling(link) ?? plan.epsilon, public: plan.public, arm: kept.arm }; // the link and the promises said so
+  const bytes = await (plan.kept ? keeper.report(record, plan, agreed) : report(record, plan, agreed));
   const id = hex(crypto.getRandomValues(new Uint8Array(16)));
   kept = await remember((found) => (found?.report ? found : { arm: agreed.arm, id, report: bytes }));
   show(review);

@@ -41,6 +41,10 @@ export interface CheckedPlan {
   readonly assigned: boolean;
   /** The bytes of a report. */
   readonly length: number;
+  /** The shares of the arms, over 65 536. */
+  readonly shares: readonly number[];
+  /** False; or where answers are kept the numerator of the fresh coin, 65 536 without one: epsilon is then of all reports. */
+  readonly kept: number | false;
   /** The blocks of each arm, in the order of their fields. */
   readonly arms: readonly (readonly Block[])[];
 }
@@ -79,6 +83,9 @@ export function report(
   plan: Plan,
   options?: Options,
 ): Promise<Uint8Array<ArrayBuffer>>;
+
+/** The plan, checked; and refused if it is not what was agreed to, by the options of `report`. */
+export function agreedPlan(plan: Plan, options?: Options): Promise<CheckedPlan>;
 
 /** Draw an arm: its name, for `questions` and then for `report`. */
 export function drawArm(plan: Plan): Promise<string>;

@@ -7,6 +7,7 @@ among them is the same question as among everybody, with the same intervals as c
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,8 @@ class Among:
         labels = product(*([feature.answers[place] for place in self.answers(feature)] for feature in features))
         title = TIMES.join(name for name in names_of(features) if name not in given)
         title += f" given {TIMES.join(given)}" * bool(given) + f", {self._who()}"
-        about = About(title, CONDITIONAL_SHARES if given else SHARES, self.est.subject, level, self.est.asked)
+        kind, est = CONDITIONAL_SHARES if given else SHARES, self.est
+        about = About(title, kind, est.subject, level, est.asked, respondents=est.n)
         return tidy_results(names_of(features), list(labels), found, about)
 
     def _who(self) -> str:
@@ -219,7 +221,8 @@ def tidy_results(
     names: Sequence[str], labels: Sequence[Sequence[Any]], found: Iterable[JointAnswer], about: About
 ) -> Table:
     """A table of results: a row for each, with its labels, value, standard error and interval."""
-    what, level = about.kind.value, about.level
+    what, level, found = about.kind.value, about.level, list(found)
+    about = replace(about, influence=max((one.influence for one in found if one.enough), default=nan))
     numbers = np.array([(one.value, one.stderr, *one.confidence_interval(level)) for one in found])
     columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
     if taken := set(names) & set(columns):

@@ -28,7 +28,7 @@ from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
 from deniable.inference.tensors import contract
 from deniable.survey.schema import Feature
-from deniable.tables.table import CONTRASTS, About, Column, Table
+from deniable.tables.table import CONTRASTS, CONTRASTS_OF_MEANS, About, Column, Table
 
 Contrasts = Mapping[str, Mapping[str | bool, float]]
 
@@ -110,7 +110,8 @@ def contrasts(
     numbers = np.array([found.contrast(coefficients, level) for coefficients in asked.values()])
     numbered = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
-    about = About(f"contrasts by {by}", CONTRASTS, here.est.subject, level, here.est.asked)
+    est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
+    about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n)
     return Table(columns, ("contrast",), about)
 
 

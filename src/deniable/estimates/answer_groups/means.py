@@ -25,6 +25,8 @@ from deniable.survey.schema import Choice, Feature
 from deniable.tables.table import MEANS, About, Table
 
 Scores = Mapping[str | bool, float]
+# GIVE_SCORES is what to do about answers that have no numbers of their own, in Python and in the shell.
+GIVE_SCORES = "give a score for each answer, {answer: number} (in the shell --score ANSWER=NUMBER, once for each)"
 
 
 @overload
@@ -105,7 +107,8 @@ def mean_of(
         }
         found.append(_scaled(here.of(CONDITIONAL, [{name: vector, **group}, group]), "mean", start, unit))
     labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
-    about = About(f"mean of {name} by {TIMES.join(others)}", MEANS, here.est.subject, level, here.est.asked)
+    title, whole = f"mean of {name} by {TIMES.join(others)}", here.est
+    about = About(title, MEANS, whole.subject, level, whole.asked, respondents=whole.n)
     return tidy_results(others, list(labels), found, about)
 
 
@@ -142,6 +145,7 @@ def _scaled(found: JointAnswer, name: str, start: float, unit: float) -> JointAn
         distribution=found.distribution.scaled(start, unit),
         least=least,
         most=most,
+        influence=unit * found.influence,
     )
 
 
@@ -172,11 +176,12 @@ def _midpoints(feature: Feature) -> dict[str | bool, float]:
     """The midpoints of a feature's ranges; those of open ranges are not known."""
     edges = feature.edges if isinstance(feature, Choice) else ()
     if not edges:
-        raise EstimateError(f"{feature.name!r} has no ranges: give a score for each answer, {{answer: number}}")
+        raise EstimateError(f"{feature.name!r} has no ranges: {GIVE_SCORES}")
     found: dict[str | bool, float] = {}
     for answer, (low, high) in zip(map(str, feature.answers), pairwise(edges), strict=False):
         if not np.isfinite(low) or not np.isfinite(high):
-            raise EstimateError(f"the range {answer!r} of {feature.name!r} is open and has no middle: give all scores")
+            told = f"the range {answer!r} of {feature.name!r} is open and has no middle"
+            raise EstimateError(f"{told}: {GIVE_SCORES}")
         found[answer] = (low + high) / 2
     return found
 

@@ -64,6 +64,10 @@ class MergedGroup:
         return self.inner.adds_up
 
     @property
+    def shrunken(self) -> bool:
+        return self.inner.shrunken
+
+    @property
     def linear(self) -> tuple[Respondents, ...]:
         return tuple(MergedGroup.of(group, self.maps) for group in self.inner.linear)
 

@@ -62,6 +62,10 @@ class StratifiedGroup:
         return all(group.adds_up for group in self.strata)
 
     @property
+    def shrunken(self) -> bool:
+        return any(group.shrunken for group in self.strata)
+
+    @property
     def linear(self) -> tuple[Respondents, ...]:
         return (self,)
 

@@ -80,7 +80,7 @@ class ArmKind:
 
     def weighted(self, table: Array) -> "ArmKind":
         """The same kind with the best weights of centring where its cells have these shares."""
-        by_block, blocks = self._by_block(table[None])[0], range(len(self.blocks))
+        by_block, blocks = self.by_block(table[None])[0], range(len(self.blocks))
         lines = [by_block.sum(axis=tuple(other for other in blocks if other != block)) for block in blocks]
         return replace(self, axes=tuple(axis.weighted(line) for axis, line in zip(self.axes, lines, strict=True)))
 
@@ -107,7 +107,7 @@ class ArmKind:
         """The matrix E[z z'] of one report, if cells have these shares."""
         if len(self.axes) == 1:
             return self.axes[0].cell_seconds(table)
-        by_block = moment_matrix(self._by_block(table[None])[0], self._channels)
+        by_block = moment_matrix(self.by_block(table[None])[0], self._channels)
         order = self._by_table(np.arange(self.cells)[None])[0]
         return by_block[np.ix_(order, order)]
 
@@ -156,9 +156,9 @@ class ArmKind:
         self, rows: Array, table: Array, estimates: Sequence[Array], channels: Sequence[Array]
     ) -> ReportMoments:
         """Moments of one report's weighted sums Y, over all that it can show of several blocks."""
-        Y = along(np.moveaxis(self._by_block(rows), 0, -1), estimates)
+        Y = along(np.moveaxis(self.by_block(rows), 0, -1), estimates)
         squares = self._by_table(along(np.moveaxis(Y**2, 0, -1), [channel.T for channel in channels]))
-        chances = along(self._by_block(table[None])[0], channels).reshape(-1)
+        chances = along(self.by_block(table[None])[0], channels).reshape(-1)
         mean, y = rows @ table, Y.reshape(len(rows), -1)
         return ReportMoments(mean, *cumulants_of(mean, y**2 @ chances, y**3 @ chances, y**4 @ chances), squares)
 
@@ -172,7 +172,7 @@ class ArmKind:
         pairs = prod(map(len, others)) ** 2 * len(first)
         if n > (step := max(1, MOST_PAIRS // pairs)):
             return np.concatenate([self._squares(rows[start : start + step]) for start in range(0, n, step)])
-        b = self._by_block(rows).reshape(n, len(first), -1)
+        b = self.by_block(rows).reshape(n, len(first), -1)
         half = (first.T.reshape(-1, len(first)) @ b).reshape(n, len(first), len(first), -1)
         product = (b.swapaxes(1, 2)[:, None] @ half).reshape(n, len(first), *2 * [len(other) for other in others])
         for k, channel in enumerate(others):  # the two axes of this block go, and its cells come last
@@ -181,9 +181,9 @@ class ArmKind:
 
     def _near_products(self, rows: Array, table: Array) -> tuple[Array, Array, Array]:
         """Variance, third and fourth cumulant of the product over blocks that is closest to each row of weights."""
-        vectors = _leading_products(self._by_block(rows))
+        vectors = _leading_products(self.by_block(rows))
         powers = zip(*(axis.cell_powers(vector) for axis, vector in zip(self.axes, vectors, strict=True)), strict=True)
-        by_block = self._by_block(table[None])
+        by_block = self.by_block(table[None])
         return cumulants_of(*(_expected(by_block, each) for each in powers))
 
     @property
@@ -191,7 +191,7 @@ class ArmKind:
         """Where the features of all blocks, one block after another, stand among this kind's features."""
         return [self.places.index(place) for block in self.blocks for place in block]
 
-    def _by_block(self, rows: Array) -> Array:
+    def by_block(self, rows: Array) -> Array:
         """Rows over cells in the table's order as tensors with an axis for each block."""
         tensor = rows.reshape(-1, *self.levels).transpose(0, *(1 + place for place in self._order))
         return tensor.reshape(-1, *(answer_count(axis.columns) for axis in self.axes))

@@ -42,6 +42,7 @@ class ArmsGroup:
 
     intervals_from = "consistent"
     adds_up = True
+    shrunken = False
 
     @property
     def asked(self) -> int:
@@ -86,7 +87,7 @@ class ArmsGroup:
         return replace(self, n=round(self.n * times), seen=self.seen.supposed(cells, times))
 
     def covariance(self, left: Sequence[Array], right: Sequence[Array], subject: Subject) -> Array:
-        W, V = (self._weights([np.atleast_2d(weights) for weights in side]) for side in (left, right))
+        W, V = (self.cell_weights([np.atleast_2d(weights) for weights in side]) for side in (left, right))
         return np.asarray(((W @ self._matrices[subject]) * V).sum(axis=1).reshape(row_counts(left)))
 
     def dense(self, subject: Subject) -> Array:
@@ -124,7 +125,7 @@ class ArmsGroup:
         return None
 
     def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
-        w, v = (self._weights([vector[None] for vector in side])[0] for side in (left, right))
+        w, v = (self.cell_weights([vector[None] for vector in side])[0] for side in (left, right))
         return np.asarray(self.n * (self.table @ (w * v) - (self.table @ w) * (self.table @ v)))
 
     def sampling_variance(self, weights: Array) -> float:
@@ -186,7 +187,7 @@ class ArmsGroup:
     @property
     def of_cells(self) -> Array:
         """The matrix from the numbers of respondents in all cells of the fitted table to all entries."""
-        return self._weights([np.eye(1 + columns) for columns in self._columns])
+        return self.cell_weights([np.eye(1 + columns) for columns in self._columns])
 
     def dense_at(self, shares: Array, subject: Subject) -> Array:
         """The covariance matrix of all entries, were these the shares of all cells of the fitted table."""
@@ -217,7 +218,7 @@ class ArmsGroup:
         margin = every[tuple(slice(None) if place in kept else 0 for place in range(every.ndim))]
         return margin.transpose([kept.index(place) for place in self.features])
 
-    def _weights(self, rows: Sequence[Array]) -> Array:
+    def cell_weights(self, rows: Sequence[Array]) -> Array:
         """Weights of all cells of the fitted table, for all combinations of rows of weights, in C order of these."""
         over_answers = [np.ones((1, m)) for m in self.seen.levels]
         for place, matrix in zip(self.features, rows, strict=True):
@@ -241,11 +242,11 @@ class ArmsGroup:
 
     def _cumulants(self, rows: Sequence[Array], table: Array, covariance: Array, weights: Sequence[Array]) -> Cumulants:
         """The cumulants about the population for all combinations of rows, were this the truth."""
-        return self._sums(self._weights(rows), table, weights).cumulants(covariance, row_counts(rows), self.n)
+        return self._sums(self.cell_weights(rows), table, weights).cumulants(covariance, row_counts(rows), self.n)
 
     def _found(self, rows: Sequence[Array], subject: Subject) -> list[Cumulants]:
         """The cumulants for all combinations of rows at the estimate: about the population, then any other subject."""
-        W, lengths = self._weights(rows), [len(matrix) for matrix in rows]
+        W, lengths = self.cell_weights(rows), [len(matrix) for matrix in rows]
         sums = replace(self._sums(W, self.table, self.seen.best.weights), mean=W @ self.cells)
         found = [sums.cumulants(self._population, lengths, self.n)]
         if subject is Subject.RESPONDENTS:

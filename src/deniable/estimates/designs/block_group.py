@@ -123,6 +123,10 @@ class BlockGroup:
         return self.inner.adds_up
 
     @property
+    def shrunken(self) -> bool:
+        return self.inner.shrunken
+
+    @property
     def linear(self) -> tuple[Respondents, ...]:
         return (self,)
 

@@ -13,6 +13,7 @@ from deniable.counts.fit import fits
 from deniable.errors import ArmSizeWarning, CountError, EstimateError, FitWarning, HomogeneityWarning, abbreviated
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.groups import (
+    SIZES_UNLIKELY,
     AnyGroup,
     arm_sizes,
     evidence_of,
@@ -21,12 +22,16 @@ from deniable.estimates.designs.groups import (
     group_of_waves,
     proper_table_of,
 )
+from deniable.estimates.designs.kept_waves import KeptWaves, kept_waves
 from deniable.estimates.feasible import ProperTable, proper_table
+from deniable.estimates.proper_tables.shrunk_interactions import check_cells
 from deniable.files import Sources, joined_sources
 from deniable.inference.results import Homogeneity
 from deniable.survey.schema import Feature
 
-METHODS = ("consistent", "centred", "unbiased", "feasible")
+METHODS = ("consistent", "centred", "unbiased", "feasible", "shrunk")
+# These methods begin with the feasible table.
+PROPER = ("feasible", "shrunk")
 # A test of what a survey rests on is warned about if chance alone would give its result less often than this.
 UNLIKELY = 1e-3
 # Whether surveys agree is tested for tables of at most so many cells.
@@ -40,7 +45,7 @@ class Read:
     """What an estimate is made of: features, respondents, and a proper table if that is asked for."""
 
     features: tuple[Feature, ...]
-    group: AnyGroup
+    group: AnyGroup | KeptWaves
     proper: ProperTable | None
     agreement: Homogeneity | None = None  # of several surveys
     sources: Sources = field(default_factory=dict)  # whose reports they are
@@ -80,8 +85,9 @@ def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
         raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
     if not counts.plan.has_arms and not counts.asked(*names):
         raise EstimateError("there are no reports to estimate from")
+    _check_cells([counts], names, method)
     group = group_of(counts, names, _linear(method))
-    proper = proper_table_of(counts, group, names) if method == "feasible" else None
+    proper = proper_table_of(counts, group, names) if method in PROPER else None
     if isinstance(group, ArmsGroup):
         _warn_of_arms(group.seen.homogeneity, names)
     return Read(tuple(counts.plan.schema[name] for name in names), group, proper)
@@ -90,12 +96,15 @@ def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
 def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
     """What several surveys of different people say, about the population; of one plan, what their sum does."""
     _check_waves(counts, names)
+    if any(one.plan.kept for one in counts) and len({one.plan for one in counts}) < len(counts):
+        return _of_kept_waves(counts, names, method)
     if (added := _added(counts)) is not None:
         made = _of_one(added, names, method)
         group, proper = made.group, made.proper
     else:
+        _check_cells(counts, names, method)
         group = group_of_waves(counts, names, _linear(method))
-        proper = proper_table(group.seen) if method == "feasible" else None
+        proper = proper_table(group.seen) if method in PROPER else None
     agreement = _agreement(counts, names)
     if agreement.p_value < UNLIKELY:
         warnings.warn(
@@ -107,9 +116,27 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
     return Read(features_of(counts, names), group, proper, agreement)
 
 
+def _of_kept_waves(counts: Sequence[Counts], names: Sequence[str], method: str) -> Read:
+    """What several waves of the same people say who sent kept answers; their agreement cannot be tested."""
+    if any(one.plan != counts[0].plan for one in counts):
+        raise EstimateError(
+            "waves of a plan that keeps answers are of the same people, and other surveys are not: estimate the waves "
+            "by themselves, dn.estimate([...], names), and compare or add the estimates"
+        )
+    if method in PROPER:
+        raise EstimateError(f'a proper table is of one wave where answers are kept: leave method="{method}" out')
+    return Read(features_of(counts, names), kept_waves(counts, names, method), None)
+
+
 def _linear(method: str) -> str:
     """The linear estimate that intervals are of, of each method: proper tables have those of the consistent one."""
-    return "consistent" if method == "feasible" else method
+    return "consistent" if method in PROPER else method
+
+
+def _check_cells(counts: Sequence[Counts], names: Sequence[str], method: str) -> None:
+    """Refuse a table that is too large for its method; names that no plan has are refused elsewhere."""
+    if method == "shrunk" and all(any(name in one.plan for one in counts) for name in names):
+        check_cells(names, [feature.levels for feature in features_of(counts, names)])
 
 
 def _added(counts: Sequence[Counts]) -> Counts | None:
@@ -172,7 +199,7 @@ def _warn_of_fit(counts: Counts, names: Sequence[str]) -> None:
 
 def _warn_of_sizes(counts: Counts) -> None:
     """Warn where the sizes of arms are hardly explained by their shares."""
-    if counts.plan.has_arms and (sizes := arm_sizes(counts)).p_value < UNLIKELY:
+    if counts.plan.has_arms and (sizes := arm_sizes(counts)).p_value < SIZES_UNLIKELY:
         warnings.warn(
             f"the arms have other sizes than their shares say: {sizes}. Being asked an arm may have changed who "
             "answered, or the arms were not drawn as planned",

@@ -32,6 +32,8 @@ AnyGroup = Group | BlockGroup | ArmsGroup
 NO_UNBIASED = 'over arms there is no method="unbiased": "centred" is unbiased, too'
 # Arms are tested by themselves if at least so many respondents are expected in them.
 FEWEST_EACH = 5
+# Pearson's p-value of the sizes of arms is below this in at most 1 of 1 000 surveys, also where few are expected.
+SIZES_UNLIKELY = 2.5e-4
 
 
 def group_of(counts: Counts, names: Sequence[str], method: str = "consistent") -> AnyGroup:

@@ -8,10 +8,10 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.dense_respondent_group import DenseGroup
-from deniable.estimates.feasible import Equality
 from deniable.estimates.given.conditioning import Conditioning, Straight, closest_tables, uniform_tables
 from deniable.estimates.given.equalities import Condition
 from deniable.estimates.interface import Respondents
+from deniable.estimates.proper_tables.known_equalities import Equality
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array

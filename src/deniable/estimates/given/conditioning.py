@@ -23,8 +23,9 @@ import numpy.typing as npt
 from deniable.errors import EstimateError
 from deniable.estimates.answer_groups.merged_group import MergedGroup
 from deniable.estimates.designs.groups import AnyGroup
-from deniable.estimates.feasible import Equality, proper_table
+from deniable.estimates.feasible import proper_table
 from deniable.estimates.interface import SeenTable, total
+from deniable.estimates.proper_tables.known_equalities import Equality
 from deniable.estimates.respondent_group import margin
 from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
@@ -134,12 +135,17 @@ class Conditioning:
 
     def cumulants(self, weights: Array) -> Cumulants:
         """The cumulants of the conditioned estimate of the sum, for rows of weights of all its entries."""
-        gain = np.linalg.solve(self._within, self._spread @ weights.T).T
         found = NOTHING
-        for group, table, own, C in zip(self.groups, self.tables, self._entries, self._weights, strict=True):
-            e = -gain @ C
+        for group, table, own in zip(self.groups, self.tables, self.own_weights(weights), strict=True):
+            found += group.sums_at(own, table, self.subject)
+        return found
+
+    def own_weights(self, weights: Array) -> list[Array]:
+        """The weights e_g of each group's own entries, for rows of weights of all entries of the sum."""
+        gain = np.linalg.solve(self._within, self._spread @ weights.T).T
+        found = [-gain @ C for C in self._weights]
+        for e, own in zip(found, self._entries, strict=True):
             e[:, own] += weights
-            found += group.sums_at(e, table, self.subject)
         return found
 
     def distances(self) -> list[float | None]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Features, cell_weights, checked_weights
-from deniable.estimates.feasible import Equality
+from deniable.estimates.proper_tables.known_equalities import Equality
 from deniable.inference.intervals import ONE_IN_A_THOUSAND
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat

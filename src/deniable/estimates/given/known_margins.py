@@ -9,6 +9,7 @@ from deniable.estimates.feasible import ProperTable
 from deniable.estimates.given.conditioned_group import condition
 from deniable.estimates.given.equalities import Cells, Condition, Shares, Sums, equalities
 from deniable.estimates.posterior import ProperEstimate
+from deniable.estimates.proper_tables.shrunk_interactions import shrunk_table
 
 
 class Conditionable(ProperEstimate, Protocol):
@@ -65,4 +66,12 @@ def with_table(est: E, table: ProperTable) -> E:
     """An estimate whose mean is a proper table, and whose uncertainty is its own."""
     fitted: Any = with_margins(est.features, est.n * table.shares)
     made: E = replace(est, fitted=fitted, proper=table)  # type: ignore[type-var]
+    return made
+
+
+def with_shrunk(est: E, table: ProperTable) -> E:
+    """An estimate whose mean is a table near a proper one with interactions shrunk; its uncertainty is its own."""
+    shrunk = shrunk_table(table.n, table.shares, *table.misfit())
+    fitted: Any = with_margins(est.features, est.n * shrunk.shares)
+    made: E = replace(est, fitted=fitted, shrinkage=shrunk.orders)  # type: ignore[type-var]
     return made

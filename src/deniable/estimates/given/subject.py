@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from deniable.errors import EstimateError
+from deniable.estimates.given.equalities import Condition
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.about_whom import checked_subject
 from deniable.inference.results import Homogeneity
@@ -19,6 +20,10 @@ class _Whole(AnyEstimate, Protocol):
     @property
     def agreement(self) -> Homogeneity | None:
         """Whether the surveys that were combined agree, if there are several."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What it was conditioned on."""
 
 
 E = TypeVar("E", bound=_Whole)
@@ -51,6 +56,8 @@ def about(est: E, subject: str) -> E:
                 f"only {est.asked:,} of {est.n:,} respondents were asked these features: the estimate is about "
                 "the population"
             )
+        if not est.conditions:
+            raise EstimateError(f"this estimate is about the {est.subject} alone")
         raise EstimateError(
             f"this estimate was conditioned about the {est.subject}; say about({str(wanted)!r}) before given(...)"
         )

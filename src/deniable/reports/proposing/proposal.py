@@ -1,5 +1,6 @@
 """Proposing a schema from data: a question for each column that can have one, and a line that explains each of them."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
 # More different numbers than this in a column are a quantity, of which ranges are made.
 MANY_NUMBERS = 20
+# DECIMAL_COMMA is a number that is written with a decimal comma.
+DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 # More different texts than this are no choice.
 MANY_TEXTS = 50
 # Of so many answers on, it is looked at whether nearly all of them differ.
@@ -197,6 +200,8 @@ def _split(column: Column) -> Proposed | None:
 
 def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:
     """Why text is no choice; empty if it may be one."""
+    if len(spelt) > 1 and all(map(DECIMAL_COMMA.fullmatch, spelt)):
+        return "its numbers have decimal commas; write them with points (1.5, not 1,5), and ranges are proposed"
     if column.given >= SOME and len(spelt) > 0.95 * column.given:
         return f"it looks like an id or free text: {len(spelt):,} different answers in {column.given:,} records"
     if column.given >= SOME and len(spelt) > 0.5 * column.given:
@@ -225,7 +230,23 @@ def _grouped(found: Iterable[Proposed]) -> list[Proposed]:
             made.append(one)
         elif one is own[0]:
             made.append(_group(head, own))
-    return made
+    return _with_hints(made)
+
+
+def _with_hints(found: Sequence[Proposed]) -> list[Proposed]:
+    """The same; of yes/no columns such as "News_TV" and "News_Radio" the first says how they become one question."""
+    groups: dict[str, list[Proposed]] = {}
+    for one in found:
+        head, mark, tail = one.name.partition("_")
+        if head and mark and tail and isinstance(one.question, Flag):
+            groups.setdefault(head, []).append(one)
+    hints = {
+        own[0].name: f"{own[0].why}; if {len(own)} columns '{head}_...' are ticks of one question, name them "
+        f"'{head}{SEPARATOR}{own[0].name.removeprefix(head + '_')}' and so on: then it has one share of epsilon"
+        for head, own in groups.items()
+        if len(own) > 1
+    }
+    return [replace(one, why=hints.get(one.name, one.why)) for one in found]
 
 
 def _group(head: str, own: Sequence[Proposed]) -> Proposed:

@@ -104,10 +104,11 @@ def _word(answer: Any) -> str | None:
 
 
 def _flag_words(flag: Flag) -> dict[str | None, Any]:
-    """What words for yes and no mean to a flag: its own two, or else the usual ones."""
+    """What words mean to a flag: its own two for yes and no, or else the usual ones; and its own for no answer."""
     own = flag.words
     yes, no = ({plain(own["yes"])}, {plain(own["no"])}) if own else (YES, NO)
-    return {**dict.fromkeys(no, False), **dict.fromkeys(yes, True)}
+    meant: dict[str | None, Any] = {plain(flag.missing): flag.missing} if flag.missing else {}
+    return {**meant, **dict.fromkeys(no, False), **dict.fromkeys(yes, True)}
 
 
 def _values(choice: Choice) -> dict[str | None, Any]:

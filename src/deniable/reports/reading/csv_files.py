@@ -5,12 +5,12 @@ import csv as text
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from deniable.errors import AnswerError, abbreviated
+from deniable.files.stores import AnyFile, StoredFile
 
 # What may stand between columns; the first is taken unless one of the others is obvious.
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -36,7 +36,7 @@ class CsvForm:
         except (LookupError, TypeError):
             raise AnswerError(f"no encoding {abbreviated(self.encoding)}; try 'latin-1' or 'utf-16'") from None
 
-    def of(self, path: Path) -> "CsvForm":
+    def of(self, path: AnyFile) -> "CsvForm":
         """The form of one file, in which nothing is left open."""
         with path.open("rb") as file:
             head = file.read(LOOKED_AT)
@@ -52,7 +52,7 @@ class CsvForm:
         return ", ".join(words)
 
 
-def _encoding(path: Path, head: bytes) -> str:
+def _encoding(path: AnyFile, head: bytes) -> str:
     """The encoding of a file by the mark at its start, else UTF-8; another one is named in an error."""
     for mark, encoding in MARKS.items():
         if head.startswith(mark):
@@ -74,13 +74,13 @@ NOT_UTF_8 = (
 )
 
 
-def _delimiter(path: Path, form: CsvForm) -> str:
+def _delimiter(path: AnyFile, form: CsvForm) -> str:
     """What stands between columns: commas, or the only other mark that splits all first rows into as many cells."""
     splits = [mark for mark in DELIMITERS if _splits(path, CsvForm(mark, form.encoding))]
     return splits[0] if len(splits) == 1 or "," in splits else ","
 
 
-def _splits(path: Path, form: CsvForm) -> bool:
+def _splits(path: AnyFile, form: CsvForm) -> bool:
     """Whether all of the first rows have as many cells as the header, more than one."""
     try:
         sizes = [len(cells) for cells in islice(rows(path, form), ROWS_LOOKED_AT)]
@@ -89,12 +89,12 @@ def _splits(path: Path, form: CsvForm) -> bool:
     return bool(sizes) and sizes[0] > 1 and len(set(sizes)) == 1
 
 
-def rows(path: Path, form: CsvForm) -> Iterator[list[str]]:
+def rows(path: AnyFile, form: CsvForm) -> Iterator[list[str]]:
     """The rows of a file, the header first, without empty lines."""
     return (cells for _, cells in numbered_rows(path, form))
 
 
-def numbered_rows(path: Path, form: CsvForm) -> Iterator[tuple[int, list[str]]]:
+def numbered_rows(path: AnyFile, form: CsvForm) -> Iterator[tuple[int, list[str]]]:
     """The rows of a file, the header first, without empty lines, each with the line that it begins in, from 1."""
     encoding = "utf-8-sig" if form.encoding == "utf-8" else form.encoding
     line = 1
@@ -109,14 +109,14 @@ def numbered_rows(path: Path, form: CsvForm) -> Iterator[tuple[int, list[str]]]:
         raise AnswerError(f"{path}: cannot be read as CSV: line {line}: {error}") from None
 
 
-def lines_of(path: Path, form: CsvForm, places: Sequence[int]) -> list[int]:
+def lines_of(path: AnyFile, form: CsvForm, places: Sequence[int]) -> list[int]:
     """The lines that some rows begin in, the first row below the header being 0."""
     every = enumerate(islice(numbered_rows(path, form), max(places) + 2), -1)
     lines = {row: line for row, (line, _) in every if row in places}
     return [lines[row] for row in places]
 
 
-def batches(path: Path, form: CsvForm, names: Sequence[str]) -> Iterator[Any]:
+def batches(path: AnyFile, form: CsvForm, names: Sequence[str]) -> Iterator[Any]:
     """Record batches of a file with these columns of its header, every answer as text."""
     from pyarrow import csv
 
@@ -128,7 +128,7 @@ def batches(path: Path, form: CsvForm, names: Sequence[str]) -> Iterator[Any]:
 
     try:
         yield from csv.open_csv(
-            path,
+            path.open("rb") if isinstance(path, StoredFile) else path,
             csv.ReadOptions(block_size=BLOCK, encoding=form.encoding),
             csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, invalid_row_handler=refuse),
             csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(names, pa.string())),
@@ -145,7 +145,7 @@ def batches(path: Path, form: CsvForm, names: Sequence[str]) -> Iterator[Any]:
         raise AnswerError(f"{path}: cannot be read as {form.encoding}: {error.reason}") from None  # type: ignore[attr-defined]
 
 
-def _ragged_row(path: Path, form: CsvForm, found: Any) -> str:
+def _ragged_row(path: AnyFile, form: CsvForm, found: Any) -> str:
     """Words for the first row with too many or too few cells: its line and its length, not its answers.
 
     Arrow does not say which row it is when it reads with several threads, so the file is read again.
@@ -156,7 +156,7 @@ def _ragged_row(path: Path, form: CsvForm, found: Any) -> str:
     return f"{which} has {found.actual_columns} cells where the header has {found.expected_columns}"
 
 
-def _line_not_utf_8(path: Path) -> int:
+def _line_not_utf_8(path: AnyFile) -> int:
     """The first line of a file that is not UTF-8."""
     with path.open("rb") as file:
         return next((line for line, raw in enumerate(file, 1) if not _is_utf_8(raw)), 1)

@@ -6,6 +6,8 @@ always means itself, whatever it means here.
 
 from dataclasses import dataclass
 
+from deniable.client import seen
+
 # Words for yes, each with the no of its language.
 YES_NO = (
     ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("1", "0"), ("1.0", "0.0"), ("on", "off"),
@@ -40,5 +42,8 @@ def is_null(answer: object) -> bool:
 
 
 def plain(text: str) -> str:
-    """A word without what does not matter: blanks around it and inside, and upper or lower case."""
-    return " ".join(text.split()).casefold()
+    """A word without what does not matter: blanks around it and inside, upper or lower case, and what cannot be seen.
+
+    An accent that is a letter of its own (NFD, as some systems write it) is the same as one that is a part of a letter.
+    """
+    return seen(text).casefold()

@@ -13,6 +13,7 @@ there are hold only what was asked until they are bound to a feature, as a plan 
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Self
@@ -20,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from deniable.client import CHOICES_ONLY, FLAGS_ONLY, log_up, ratio
+from deniable.client import CHOICES_ONLY, FLAGS_ONLY, ONE_VALUE, SCALE, log_up, ratio
 from deniable.errors import PlanError, abbreviated
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.dependence import Array, Dependence
@@ -68,6 +69,7 @@ class Protocol(ABC):
         True  # Whether `pattern_probabilities` are exact; else bits are taken as independent.
     )
     columns: int  # evidence columns: 1 for a flag, m for a choice of m values, 0 before it is bound
+    fresh: int = SCALE  # numerator of the coin that leaves a kept answer as it is, in each report; 65 536 without one
 
     # -- what each protocol says of itself -----------------------------------------------------------------------------
 
@@ -139,6 +141,19 @@ class Protocol(ABC):
     def epsilon(self) -> float:
         """What a report of this feature costs: ln(ratio), rounded up in its last digit."""
         return log_up([self.ratio])
+
+    @property
+    def ratio_1(self) -> Fraction:
+        """e^epsilon of one report after the fresh coin, exactly; `ratio` without one."""
+        return ratio({"name": self.name, **self.integers}, self.columns, self.fresh)
+
+    def with_fresh(self, fresh: int) -> Self:
+        """The bound protocol with a fresh coin over its kept answer, which p, q and all that follows are then of."""
+        self._check_bound()
+        if self.name not in ONE_VALUE:
+            raise PlanError(f"a fresh coin is for {', '.join(ONE_VALUE)} alone; found {self.name}")
+        own = {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+        return self._made(**own | {"fresh": fresh}) if self.protects else self
 
     @property
     def codes(self) -> range:

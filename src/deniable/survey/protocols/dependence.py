@@ -33,7 +33,12 @@ ORDERS = range(5)  # The probabilities P_j and Q_j are known for these j: enough
 
 Array = npt.NDArray[np.float64]
 Parts = tuple[int, ...]  # exponents of different false values, none rising
-Term = tuple[float, int, Parts]  # a factor, the exponent of the true value, and those of false ones
+Polynomial = dict[Parts, Fraction]  # coefficients of products of power sums, by the exponents of these
+MOMENTS = (2, 3, 4)  # The orders of central moments that are known in closed form.
+# All products of power sums of weights up to fourth order, in the order in which `weighted_moments` makes them.
+POWER_SUMS: tuple[Parts, ...] = (
+    (), (1,), (2,), (1, 1), (3,), (2, 1), (1, 1, 1), (4,), (3, 1), (2, 2), (2, 1, 1), (1, 1, 1, 1),
+)  # fmt: skip
 
 
 class Noise(NamedTuple):
@@ -132,52 +137,73 @@ class Dependence:
         return total
 
     @cached_property
-    def terms(self) -> dict[int, tuple[Term, ...]]:
-        """The terms of second, third and fourth moments, by their order."""
-        return {order: _terms(self, order) for order in (2, 3, 4)}
+    def polynomials(self) -> Array:
+        """The coefficients of second, third and fourth central moments of weighted sums.
+
+        A moment of order k is a polynomial in the weight of the true value, whose coefficients, k + 1 of them, constant
+        first, are polynomials in the power sums of all weights: a column for each, of the products in `POWER_SUMS`.
+        """
+        columns = [column for order in MOMENTS for column in _moment(self, order)]
+        return np.array([[float(column.get(parts, 0)) for column in columns] for parts in POWER_SUMS])
 
     def weighted_moments(self, own: Array, sums: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array]:
         """Second, third and fourth central moments of a weighted sum of z, one report's unbiased estimate of a feature.
 
         `own` is the weight of the true value, or 0 where no value is true; `sums` are the power sums of the weights of
-        the false values, that of the first powers first.
+        all values, that of the first powers first, whose last axis has length one.
         """
-        d = self.p_and_d[1]
-        powers = {k: sums[k - 1] for k in range(1, 5)}
-        square = own * own
-        of_own = (1.0, own, square, square * own, square * square)
-        distinct: dict[Parts, Array] = {(): np.ones(())}
-
-        def over_distinct(parts: Parts) -> Array:
-            """The sum over different false values v, w, ... of weight_v^parts[0] weight_w^parts[1] ..."""
-            if parts not in distinct:
-                first, rest = parts[0], parts[1:]
-                found = powers[first] * over_distinct(rest)
-                for k in range(len(rest)):
-                    merged = (*rest[:k], rest[k] + first, *rest[k + 1 :])
-                    found = found - over_distinct(tuple(sorted(merged, reverse=True)))
-                distinct[parts] = found
-            return distinct[parts]
-
-        def moment(order: int) -> Array:
-            total = np.zeros(np.broadcast_shapes(own.shape, sums[0].shape))
-            for times, on_true, parts in self.terms[order]:
-                total += (times / d**order) * of_own[on_true] * over_distinct(parts)
-            return total
-
-        return moment(2), moment(3), moment(4)
+        t, t2, t3, t4 = sums
+        square = t * t
+        products = (np.ones_like(t), t, t2, square, t3, t2 * t, square * t, t4, t3 * t, t2 * t2, t2 * square)
+        coefficients = np.concatenate([*products, square * square], axis=-1) @ self.polynomials
+        found, first = [], 0
+        for order in MOMENTS:
+            total = coefficients[..., first + order, None] * own
+            for power in range(order - 1, 0, -1):
+                total = (total + coefficients[..., first + power, None]) * own
+            found.append(total + coefficients[..., first, None])
+            first += order + 1
+        return found[0], found[1], found[2]
 
 
 @lru_cache(maxsize=1024)
-def _terms(of: Dependence, order: int) -> tuple[Term, ...]:
-    """Those terms of a moment of this order that are not zero."""
-    found = []
+def _moment(of: Dependence, order: int) -> tuple[Polynomial, ...]:
+    """The coefficients of the powers of the true value's weight, constant first, in a moment of this order."""
+    found: tuple[Polynomial, ...] = tuple({} for _ in range(order + 1))
+    d = of.q - of.p
     for on_true in range(order + 1):
         for parts in partitions(order - on_true):
-            times = comb(order, on_true) * groupings(parts) * of.central_moment(on_true, parts)
-            if times:
-                found.append((float(times), on_true, parts))
-    return tuple(found)
+            times = comb(order, on_true) * groupings(parts) * of.central_moment(on_true, parts) / d**order
+            for (power, sums), each in over_distinct(parts).items():
+                column = found[on_true + power]
+                column[sums] = column.get(sums, Fraction(0)) + times * each
+    return found
+
+
+@cache
+def over_distinct(parts: Parts) -> dict[tuple[int, Parts], int]:
+    """The sum over different false values v, w, ... of weight_v^parts[0] weight_w^parts[1] ..., as a polynomial.
+
+    Its terms are a power of the true value's weight times a product of power sums of all weights, by their exponents:
+    the power sum over false values alone is that over all less the true value's own power.
+    """
+    if not parts:
+        return {(0, ()): 1}
+    found: dict[tuple[int, Parts], int] = {}
+
+    def add(power: int, sums: Parts, times: int) -> None:
+        key = power, tuple(sorted(sums, reverse=True))
+        found[key] = found.get(key, 0) + times
+
+    first, rest = parts[0], parts[1:]
+    for (power, sums), times in over_distinct(rest).items():
+        add(power, (*sums, first), times)
+        add(power + first, sums, -times)
+    for k in range(len(rest)):  # less those where the first is the same value as another
+        merged = tuple(sorted((*rest[:k], rest[k] + first, *rest[k + 1 :]), reverse=True))
+        for (power, sums), times in over_distinct(merged).items():
+            add(power, sums, -times)
+    return found
 
 
 @cache

@@ -1,10 +1,11 @@
 """Generalized randomized response (k-ary randomized response, direct encoding), for choices."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
+from deniable.client import SCALE
 from deniable.kernels import perturb
 from deniable.kernels.perturb import Codes, Draws
 from deniable.survey.protocols.base import Form
@@ -28,6 +29,7 @@ class GRR(KeepOrUniform):
     asked: Epsilon | None
     keep: int
     columns: int
+    fresh: int = field(default=SCALE, repr=False)
     name = "GRR"
     form = Form.VALUE
     always_marked = 1
@@ -56,4 +58,5 @@ class GRR(KeepOrUniform):
         return self if self.asked is None else self._made(asked=None, keep=coin(self.asked, m), columns=m)
 
     def randomize(self, codes: Codes, draws: Draws) -> Codes:
-        return perturb.keep_or_uniform(codes, self.keep, self.columns, draws)
+        kept = perturb.keep_or_uniform(codes, self.keep, self.columns, draws)
+        return kept if self.fresh == SCALE else perturb.keep_or_uniform(kept, self.fresh, self.columns, draws)

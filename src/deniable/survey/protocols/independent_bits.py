@@ -22,7 +22,9 @@ class IndependentBits(Protocol):
 
     @cached_property
     def dependence(self) -> Dependence:
-        return Dependence.independent(Fraction(self.p_numerator, SCALE), Fraction(self.q_numerator, SCALE))
+        coin, either = Fraction(self.fresh, SCALE), Fraction(SCALE - self.fresh, 2 * SCALE)
+        p, q = (coin * Fraction(one, SCALE) + either for one in (self.p_numerator, self.q_numerator))
+        return Dependence.independent(p, q)
 
     @property
     def odds(self) -> tuple[float, float]:
@@ -42,4 +44,5 @@ class IndependentBits(Protocol):
         return self._made(**numerators, columns=self._check_fits(feature))
 
     def randomize(self, codes: Codes, draws: Draws) -> Planes:
-        return perturb.bit_planes(codes, self.codes, self.p_numerator, self.q_numerator, draws)
+        planes = perturb.bit_planes(codes, self.codes, self.p_numerator, self.q_numerator, draws)
+        return planes if self.fresh == SCALE else perturb.fresh_bits(planes, len(codes), self.fresh, draws)

@@ -1,6 +1,6 @@
 """Randomized response (Warner), for flags."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from deniable.client import SCALE
@@ -28,6 +28,7 @@ class RandomizedResponse(IndependentBits):
     p_numerator: int
     q_numerator: int
     columns: int
+    fresh: int = field(default=SCALE, repr=False)
     name = "randomized response"
 
     def __init__(self, *, p: Epsilon | None = None, q: Epsilon | None = None, epsilon: Epsilon | None = None) -> None:

@@ -8,26 +8,28 @@ import platform
 import secrets
 import signal
 import stat
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deniable.errors import DeniableError
+from deniable.files.stores import AnyFile, StoredFile, file_at
 
 # The signals that have asked the process to stop since the `stopping` in force began, in the order they came.
 _stop_signals: list[int] = []
 
 
 def expanded(
-    source: str | Path | Sequence[str | Path], kinds: Mapping[str, str], error: type[DeniableError]
-) -> list[Path]:
+    source: str | AnyFile | Sequence[str | AnyFile], kinds: Mapping[str, str], error: type[DeniableError]
+) -> list[AnyFile]:
     """The files that a path, a glob (`**` for any depth), a folder or a list of these means, each once.
 
     A list keeps its order. The files of a glob are sorted by name, and so are those in a folder that are of one of the
     kinds, which are named by the endings of files: `{".csv": "CSV"}`.
     """
-    found: list[Path] = []
-    sources = [source] if isinstance(source, str | Path) else source
+    found: list[AnyFile] = []
+    sources = [source] if isinstance(source, str | Path | StoredFile) else source
     if not sources:
         raise error("no files are given: the list is empty")
     for one in sources:
@@ -37,7 +39,7 @@ def expanded(
         if not matches:
             files = " or ".join(kinds.values())
             wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
-            raise error(f"{one}: {f'no {files} files in this folder' if Path(one).is_dir() else wild}")
+            raise error(f"{one}: {f'no {files} files in this folder' if file_at(one).is_dir() else wild}")
         found += matches
     resolved = [_resolved(path, error) for path in found]
     if len(set(resolved)) < len(resolved):
@@ -46,26 +48,28 @@ def expanded(
     return found
 
 
-def _matches(one: str | Path, kinds: Mapping[str, str]) -> list[Path]:
+def _matches(one: str | AnyFile, kinds: Mapping[str, str]) -> list[AnyFile]:
     """The files that one path, glob or folder means, sorted by name; none if there is nothing there."""
-    path = Path(one)
+    path = file_at(one)
+    if isinstance(path, StoredFile):
+        return [*path.matches(kinds)]
     if path.is_file():
         return [path]
     if path.is_dir():
         seen = (file for file in path.iterdir() if not file.name.startswith("."))
-        return sorted(file for file in seen if file.suffix.lower() in kinds)
-    return sorted(map(Path, glob.glob(str(one), recursive=True)))  # noqa: PTH207 - it takes any path
+        return [*sorted(file for file in seen if file.suffix.lower() in kinds)]
+    return [*sorted(map(Path, glob.glob(str(one), recursive=True)))]  # noqa: PTH207 - it takes any path
 
 
-def _resolved(path: str | Path, error: type[DeniableError]) -> Path:
+def _resolved(path: str | AnyFile, error: type[DeniableError]) -> AnyFile:
     """The path that links lead to; those that lead in a circle are an error."""
     try:
-        return Path(path).resolve()
+        return file_at(path).resolve()
     except (OSError, RuntimeError):  # Python before 3.13 raises the latter
         raise error(f"{path}: links lead in a circle, and to no file") from None
 
 
-def check_target(path: str | Path, *inputs: str | Path) -> Path:
+def check_target(path: str | AnyFile, *inputs: str | AnyFile) -> AnyFile:
     """The resolved path of a file that is about to be written, checked before long work starts.
 
     Its folder must exist, what is there must be an ordinary file, and it must be none of the inputs.
@@ -73,20 +77,23 @@ def check_target(path: str | Path, *inputs: str | Path) -> Path:
     if not str(path).strip():
         raise DeniableError("the path to write to is empty; is a variable of the shell not set?")
     target = _resolved(path, DeniableError)
+    if target in (_resolved(source, DeniableError) for source in inputs):
+        raise DeniableError(f"{path}: is read from, and would be written over; give another output")
+    if isinstance(target, StoredFile):
+        target.check_target()
+        return target
     if not target.parent.is_dir():
         raise DeniableError(f"{path}: cannot be written: there is no folder {target.parent}")
     if target.exists() and not target.is_file():
         what = "it is a folder" if target.is_dir() else "it exists and is not a regular file"
         raise DeniableError(f"{path}: cannot be written: {what}")
-    if target in (_resolved(source, DeniableError) for source in inputs):
-        raise DeniableError(f"{path}: is read from, and would be written over; give another output")
     return target
 
 
-def check_ending(path: str | Path, ending: str, what: str) -> None:
+def check_ending(path: str | AnyFile, ending: str, what: str) -> None:
     """Refuse to write a file under a name that says it were of another kind; `what` says what is written to where."""
-    if Path(path).suffix.lower() != ending and str(path).strip():
-        raise DeniableError(f"{path}: {what}; call it {Path(path).with_suffix(ending).name}")
+    if file_at(path).suffix.lower() != ending and str(path).strip():
+        raise DeniableError(f"{path}: {what}; call it {Path(str(path)).with_suffix(ending).name}")
 
 
 # Whose numbers are in something: for each source a random name, or that of a file as it is now, and words for it.
@@ -98,12 +105,26 @@ def new_source(words: str) -> dict[str, str]:
     return {secrets.token_hex(16): words}
 
 
-def file_source(path: str | Path) -> dict[str, str]:
+def file_source(path: str | AnyFile) -> dict[str, str]:
     """A file as it is now, for one that does not say what its source is: by its path, its length and its time."""
-    file = Path(path).resolve()
-    state = file.stat()
-    name = hashlib.sha256(f"{file}/{state.st_size}/{state.st_mtime_ns}".encode(errors="replace")).hexdigest()[:32]
+    file = file_at(path).resolve()
+    name = hashlib.sha256(f"{file}/{file_state(file)}".encode(errors="replace")).hexdigest()[:32]
     return {name: file.name}
+
+
+def file_size(path: str | AnyFile) -> int:
+    """How many bytes a file has."""
+    file = file_at(path)
+    return file.size if isinstance(file, StoredFile) else file.stat().st_size
+
+
+def file_state(path: str | AnyFile) -> str:
+    """What changes when a file does: its length and its time, or what a store has for these."""
+    file = file_at(path)
+    if isinstance(file, StoredFile):
+        return file.state
+    state = file.stat()
+    return f"{state.st_size}/{state.st_mtime_ns}"
 
 
 def joined_sources(first: Sources, second: Sources, error: type[DeniableError], what: str) -> Sources:
@@ -114,14 +135,22 @@ def joined_sources(first: Sources, second: Sources, error: type[DeniableError], 
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[Path]:
+def replacing(path: str | AnyFile) -> Iterator[Path]:
     """Write a file atomically: give a temporary name beside it to write to, and rename that at the end.
 
     On any error, and when the process was asked to stop, the temporary file is removed and an old file stays. A link is
     followed, an old file's permissions are kept, and what is not an ordinary file is left alone. The file is on the
-    disk before it gets its name, so that not even a power cut leaves half of it there.
+    disk before it gets its name, so that not even a power cut leaves half of it there. For an address, the temporary
+    file is in a folder of this machine, and is sent at the end.
     """
     target = check_target(path)
+    if isinstance(target, StoredFile):
+        with tempfile.TemporaryDirectory() as folder:
+            temporary = Path(folder) / (target.name or "file")
+            yield temporary
+            check_stopped()
+            target.put(temporary)
+        return
     mode = target.stat().st_mode if target.exists() else None
     _remove_leftovers(target)
     temporary = target.with_name(f".{_writers(target)}.{os.getpid()}.{secrets.token_hex(6)}.part")

@@ -1,0 +1,173 @@
+"""`fit`: a model of the whole survey from its counts."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from deniable.analyses.whole_survey.contrasts import Places, Terms
+from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS, Graph, dependency_graph
+from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence, survey_evidence
+from deniable.analyses.whole_survey.junction_tree import JunctionTree
+from deniable.analyses.whole_survey.left_out import left_out
+from deniable.analyses.whole_survey.model import FitQuality, Model
+from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
+from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits
+from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable, margin_of
+from deniable.counts.as_counts import as_counts
+from deniable.counts.counts import Counts
+from deniable.errors import EstimateError, abbreviated
+from deniable.inference.one_feature import Array
+from deniable.text.progress import told
+
+# A survey has at most so many features.
+MOST_FEATURES = 100
+# No model is fitted where chance explains all association more often than this, and interactions are this noisy.
+UNLIKELY, NOISY = 1e-3, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace:
+    """The covariance of margins by the delta method, from that of the coefficients (Laplace's method)."""
+
+    machine: WholeTable | JunctionTree
+    fitted: Fitted
+
+    def covariance(self, places: Places) -> Array:
+        """The covariance of the shares of the cells of a margin, in C order."""
+        slope = self.machine.gradient(self.fitted.coefficients, places)
+        return np.asarray(slope @ self.fitted.posterior @ slope.T)
+
+
+def fit(counts: Any) -> Model:
+    """Fit one table of every question of a survey to all tables that were asked.
+
+    It is the log-linear model of main effects and interactions of two that fits what blocks say in the metric of their
+    covariance, shrunk towards maximum entropy as far as Stein's unbiased risk says.
+
+    Parameters
+    ----------
+    counts
+        Counts, as `dn.count(reports)` gives them; or reports, or a path to a file of either.
+
+    Returns
+    -------
+    Model
+        Any table of it can be asked with `project`, and records drawn with `sample`.
+
+    Examples
+    --------
+    >>> model = dn.fit(counts)
+    >>> model.project("smoker", "age").mean.shape
+    (2, 5)
+    """
+    counts = as_counts(counts)
+    if not isinstance(counts, Counts):
+        raise EstimateError(f"fit takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+    evidence = survey_evidence(counts)
+    _check_asked(evidence)
+    independent = independent_margins(evidence)
+    tests = pair_tests(evidence, independent)
+    _check_enough(evidence, tests)
+    whole = (
+        prod(evidence.levels) <= MOST_CELLS and Terms(evidence.levels, tuple(evidence.sets)).count <= MOST_COEFFICIENTS
+    )
+    return (_whole if whole else _tree)(counts, evidence, tests, independent)
+
+
+def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Margin) -> Model:
+    """The model as one table, with covariances evaluated at independence first, and then at the table so fitted."""
+    terms = Terms(evidence.levels, tuple(evidence.sets))
+    machine = WholeTable(terms)
+    for _ in range(2):
+        best = _least_risk(machine, Target.of(*evidence.information(terms, margin)))
+        table = machine.shares(best.coefficients).reshape(evidence.levels)
+        margin = _margins(table)
+    quality = FitQuality(
+        form="whole table",
+        pairs=len(tests.tests),
+        not_in_model=0,
+        never_asked=len(tests.never_asked),
+        coefficients=terms.count,
+        effective=float(best.effective.sum()),
+        strength=best.strength,
+        risk=best.risk,
+        stderr=tests.stderr,
+        left_out=left_out(evidence, margin),
+    )
+    spread = Laplace(machine, best)
+    return Model(
+        counts.plan.schema, counts.n, machine, best.coefficients, spread, evidence, tests, quality, dict(counts.sources)
+    )
+
+
+def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Margin) -> Model:
+    """The model of the pairs that are surely associated, as a junction tree; covariances are those at independence."""
+    graph = dependency_graph(evidence.levels, tests.tests)
+    _check_sure_of_any(evidence, tests, graph)
+    terms = Terms(evidence.levels, tuple((place,) for place in range(len(evidence.levels))) + graph.pairs)
+    machine = JunctionTree(terms, graph.cliques)
+    best = _least_risk(machine, Target.of(*evidence.information(terms, margin)))
+    tables = machine.tables(best.coefficients[None])
+    quality = FitQuality(
+        form="junction tree",
+        pairs=len(graph.pairs),
+        not_in_model=len(tests.tests) - len(graph.pairs),
+        never_asked=len(tests.never_asked),
+        coefficients=terms.count,
+        effective=float(best.effective.sum()),
+        strength=best.strength,
+        risk=best.risk,
+        stderr=tests.stderr,
+        left_out=left_out(evidence, lambda places: machine.margins(tables, places)[0]),
+    )
+    spread = Laplace(machine, best)
+    return Model(
+        counts.plan.schema, counts.n, machine, best.coefficients, spread, evidence, tests, quality, dict(counts.sources)
+    )
+
+
+def _margins(table: Array) -> Margin:
+    return lambda places: margin_of(table, places)
+
+
+def _least_risk(machine: WholeTable | JunctionTree, target: Target) -> Fitted:
+    """The fit with the least of Stein's risk."""
+    tried = told(fits(machine, target), lambda one: f"fitting: strength {one.strength:g}, risk {one.risk:.1f}")
+    return min(tried, key=lambda one: one.risk)
+
+
+def _check_asked(evidence: SurveyEvidence) -> None:
+    """Refuse surveys of too many features, and those of which nobody was asked."""
+    if len(evidence.levels) > MOST_FEATURES:
+        raise EstimateError(f"a model has at most {MOST_FEATURES} features; found {len(evidence.levels)}")
+    unseen = [name for place, name in enumerate(evidence.names) if (place,) not in evidence.sets]
+    if unseen:
+        raise EstimateError(f"nobody was asked {unseen[0]!r}, or it was not counted; fit a plan without it")
+
+
+def _check_enough(evidence: SurveyEvidence, tests: PairTests) -> None:
+    """Refuse to fit noise: no association is seen, and noise is so large that none could be."""
+    if not tests.tests:
+        raise EstimateError("no two features were asked together and counted; count pairs with order=2")
+    if tests.p_value > UNLIKELY and tests.stderr > NOISY:
+        why = f"chance alone explains all association of {len(tests.tests):,} pairs (p = {tests.p_value:.2g})"
+        raise _not_enough(evidence, tests, why)
+
+
+def _check_sure_of_any(evidence: SurveyEvidence, tests: PairTests, graph: Graph) -> None:
+    """Refuse a tree that would say that all is independent, where noise is so large that nothing else could be seen."""
+    if not graph.pairs and tests.stderr > NOISY:
+        seen = f"{len(tests.tests):,} pairs taken together (p = {tests.p_value:.2g})"
+        raise _not_enough(evidence, tests, f"association is seen in {seen}, but surely in none of them")
+
+
+def _not_enough(evidence: SurveyEvidence, tests: PairTests, why: str) -> EstimateError:
+    """The error where noise is too large for a model, with what would do."""
+    needed = evidence.n * (tests.stderr / NOISY) ** 2
+    return EstimateError(
+        f"not enough reports: {why}, with a standard error of {tests.stderr:.2g} for an interaction; about "
+        f"{float(f'{needed:.1g}'):,.0f} respondents would make it {NOISY:g}, and a larger epsilon or fewer questions "
+        "need fewer; single tables can be asked of these reports with dn.estimate(counts, [...])"
+    )

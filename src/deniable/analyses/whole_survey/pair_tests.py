@@ -1,0 +1,108 @@
+"""Which pairs of features of a survey are associated: a chi-square test of independence for each that was asked.
+
+Of a pair, blocks that ask both give the contrasts u and v of the features and w of their interaction, with the
+covariance at independence. The test is of d = w - u x v, with the delta method, from all those blocks.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from deniable.analyses.whole_survey.contrasts import Places, Terms, set_contrasts
+from deniable.analyses.whole_survey.evidence import Margin, Seen, SurveyEvidence
+from deniable.inference.one_feature import Array
+
+# A margin at which covariances are evaluated has at least this share of each answer that equal shares would have.
+LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class PairTest:
+    """The test of one pair: its chi-square, and the typical standard error of a contrast of its interaction."""
+
+    pair: Places
+    statistic: float
+    degrees: int
+    stderr: float
+
+    @property
+    def p_value(self) -> float:
+        """How often chance alone gives as much."""
+        from scipy.special import chdtrc
+
+        return float(chdtrc(self.degrees, self.statistic))
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """The tests of all pairs that were asked together, by place, and what is known of single features."""
+
+    tests: tuple[PairTest, ...]
+    never_asked: tuple[Places, ...]  # pairs that no arm asks together
+
+    @cached_property
+    def p_value(self) -> float:
+        """How often chance alone gives as much association in all pairs together."""
+        from scipy.special import chdtrc
+
+        return float(chdtrc(sum(one.degrees for one in self.tests), sum(one.statistic for one in self.tests)))
+
+    @cached_property
+    def stderr(self) -> float:
+        """The standard error of a contrast of the pair in the middle."""
+        return float(np.median([one.stderr for one in self.tests]))
+
+
+def independent_margins(evidence: SurveyEvidence) -> Margin:
+    """Tables of independent features, with the estimated share of each answer, cut to what can be."""
+    singles = Terms(evidence.levels, tuple(one for one in evidence.sets if len(one) == 1))
+    A, b = evidence.information(singles, evidence.uniform)
+    y = np.linalg.solve(A, b)
+    shares = {}
+    for one, where in singles.slices.items():
+        m = evidence.levels[one[0]]
+        found = np.maximum((1 + y[where] @ set_contrasts([m], [True])) / m, LEAST_SHARE / m)
+        shares[one[0]] = found / found.sum()
+    return lambda places: reduce(np.multiply.outer, [shares[place] for place in places])
+
+
+def pair_tests(evidence: SurveyEvidence, margin: Margin) -> PairTests:
+    """The tests of independence of all pairs, with covariances at a table of independent features."""
+    asking = defaultdict(list)
+    for part in evidence.seen:
+        for one in part.sets():
+            if len(one) == 2:
+                asking[one].append(part)
+    every = [(i, j) for j in range(len(evidence.levels)) for i in range(j)]
+    tests = [_test(evidence, pair, asking[pair], margin) for pair in sorted(asking)]
+    return PairTests(tuple(tests), tuple(sorted(pair for pair in every if pair not in asking)))
+
+
+def _test(evidence: SurveyEvidence, pair: Places, parts: list[Seen], margin: Margin) -> PairTest:
+    """The test of one pair, from the blocks that ask it."""
+    (i, j), expected = pair, margin(pair)
+    terms = Terms(evidence.levels, ((i,), (j,), pair))
+    A, b = np.zeros((terms.count, terms.count)), np.zeros(terms.count)
+    for part in parts:
+        sets = [(i,), (j,), pair]
+        rows = part.contrasts(sets)
+        weights = part.kind.n * np.linalg.inv(part.covariance(rows, margin(part.places)))
+        A += weights
+        b += weights @ (rows @ part.shares)
+    S = np.linalg.inv(A)
+    u, v, w = (S @ b)[terms.slices[i,]], (S @ b)[terms.slices[j,]], (S @ b)[terms.slices[pair]]
+    at_u = feature_means(expected.sum(axis=1))
+    at_v = feature_means(expected.sum(axis=0))
+    slope = np.hstack(
+        [-np.kron(np.eye(len(u)), at_v[:, None]), -np.kron(at_u[:, None], np.eye(len(v))), np.eye(len(w))]
+    )
+    d, V = w - np.outer(u, v).reshape(-1), slope @ S @ slope.T
+    statistic = float(d @ np.linalg.solve(V, d))
+    return PairTest(pair, statistic, len(d), float(np.sqrt(np.diagonal(V).mean())))
+
+
+def feature_means(shares: Array) -> Array:
+    """The means of the contrasts of one feature whose answers have these shares."""
+    return np.asarray(set_contrasts([len(shares)], [True]) @ shares)

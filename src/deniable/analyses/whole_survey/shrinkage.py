@@ -1,0 +1,140 @@
+"""Maximum entropy with shrinkage: the coefficients of a log-linear model, and how far they are shrunk.
+
+With means m(c) of the contrasts under coefficients c, information A and estimate y, the fit minimises
+
+    (y - m)'A(y - m) / 2 + c'Dc / 2,   D = the prior precisions at a strength of shrinkage
+
+by Gauss-Newton steps, where dm/dc = C is the covariance of the contrasts under the model. That is maximum entropy with
+slack, and the posterior mode under a normal prior of coefficients (ridge). The strength is the one with the least of
+Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing but the known covariance of y:
+
+    (y - m)'A(y - m) - dim y + 2 tr(dm/dy),   dm/dy = C (CAC + D)^-1 CA
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from deniable.analyses.whole_survey.contrasts import Terms
+from deniable.inference.one_feature import Array
+
+# The strengths that are tried: prior variances of the logarithm of an interaction from 1/65536 to 256.
+STRENGTHS = tuple(4.0**power for power in range(8, -5, -1))
+# The path of strengths ends where the estimated risk has been above its least for so many of them.
+PATIENCE = 2
+# Gauss-Newton ends where a step promises less than this of misfit, which is in units of a chi-square.
+TOLERANCE = 1e-3
+# It takes at most so many steps for one strength.
+MOST_STEPS = 40
+# A step is halved at most so many times.
+MOST_HALVINGS = 12
+
+
+class DenseMachine(Protocol):
+    """What Gauss-Newton needs to know of a log-linear model."""
+
+    @property
+    def terms(self) -> Terms:
+        """Its terms."""
+
+    def moments(self, coefficients: Array) -> tuple[Array, Array]:
+        """The means of all contrasts, and their covariances."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is fitted: the information A about the contrasts, and the generalized least squares estimate of them."""
+
+    information: Array
+    estimate: Array
+
+    @classmethod
+    def of(cls, information: Array, weighted: Array) -> "Target":
+        """The target with a given A and b."""
+        return cls(information, np.asarray(np.linalg.solve(information, weighted), float))
+
+    def misfit(self, mean: Array) -> float:
+        """The chi-square of means of the contrasts."""
+        apart = self.estimate - mean
+        return float(apart @ self.information @ apart)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit at one strength, with the means of the contrasts and their covariance under it."""
+
+    target: Target
+    strength: float
+    precisions: Array
+    coefficients: Array
+    mean: Array
+    covariance: Array
+
+    @property
+    def misfit(self) -> float:
+        """The chi-square of the fit."""
+        return self.target.misfit(self.mean)
+
+    @cached_property
+    def posterior(self) -> Array:
+        """The covariance of the coefficients: what the noise of y and the prior leave open (Laplace's method)."""
+        C = self.covariance
+        bend = C @ self.target.information @ C + np.diag(self.precisions)
+        return np.asarray(np.linalg.inv(bend), float)
+
+    @cached_property
+    def effective(self) -> Array:
+        """How far each contrast is left free, between 0 and 1: the diagonal of C (CAC + D)^-1 CA."""
+        C = self.covariance
+        return np.asarray(((C @ self.posterior) * (self.target.information @ C)).sum(axis=1))
+
+    @property
+    def risk(self) -> float:
+        """Stein's unbiased estimate of the risk, in units of the noise of one contrast."""
+        return self.misfit - len(self.mean) + 2 * float(self.effective.sum())
+
+
+def fits(machine: DenseMachine, target: Target) -> Iterator[Fitted]:
+    """Fits from much shrinkage to little, until Stein's risk has clearly risen, and then beside the best of them."""
+    made: list[Fitted] = []
+    for strength in STRENGTHS:
+        made.append(fit_at(machine, target, strength, made[-1].coefficients if made else np.zeros(machine.terms.count)))
+        yield made[-1]
+        best = min(made, key=lambda one: one.risk)
+        if len(made) - made.index(best) > PATIENCE:
+            break
+    for times in (2.0, 0.5):
+        yield fit_at(machine, target, times * best.strength, best.coefficients)
+
+
+def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array) -> Fitted:
+    """The fit at one strength, by Gauss-Newton steps from coefficients to begin with."""
+    precisions = machine.terms.precisions(strength)
+    mean, C = machine.moments(c)
+    loss = _loss(target, precisions, c, mean)
+    for _ in range(MOST_STEPS):
+        pull = C @ (target.information @ (target.estimate - mean)) - precisions * c
+        step = np.linalg.solve(C @ target.information @ C + np.diag(precisions), pull)
+        promised = float(pull @ step)
+        if promised < TOLERANCE:
+            break
+        size = 1.0
+        for _ in range(MOST_HALVINGS):
+            there = c + size * step
+            mean_there, C_there = machine.moments(there)
+            loss_there = _loss(target, precisions, there, mean_there)
+            if loss_there <= loss - 1e-4 * size * promised:
+                break
+            size /= 2
+        else:
+            break
+        c, mean, C, loss = there, mean_there, C_there, loss_there
+    return Fitted(target, strength, precisions, c, mean, C)
+
+
+def _loss(target: Target, precisions: Array, c: Array, mean: Array) -> float:
+    """Half the misfit and half the penalty."""
+    return (target.misfit(mean) + float(precisions @ c**2)) / 2

@@ -1,0 +1,1 @@
+"""A black-box audit of a plan: reports drawn from the shipped clients, held against its stated epsilon."""

@@ -1,0 +1,26 @@
+/* What a link says was agreed to beforehand: epsilon=..., the most that a report may give away, and key=..., the public
+   key that must have signed the plan. Whatever cannot be read is refused: a link that was cut protects no less. */
+
+import { verify } from "./signature.js";
+
+/** The largest epsilon that the link allows: null if it does not say, NaN if it cannot be read. */
+export function ceiling(link) {
+  const text = link.get("epsilon");
+  return text === null ? null : /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : NaN;
+}
+
+/** Why a plan is not what the link says was agreed to, as a word of the page and its values; null if it is. */
+export async function notAgreed(plan, link) {
+  const most = ceiling(link);
+  if (most !== null && !(plan.epsilon <= most)) return ["failed_epsilon", { found: plan.epsilon.toFixed(2), most }];
+  const key = link.get("key");
+  if (key === null) return null;
+  const answer = await fetch(`plans/${plan.fingerprint}.sig`).catch(() => null);
+  if (!answer || answer.status >= 500) return ["failed_load"];
+  try {
+    await verify(plan.fingerprint, answer.ok ? await answer.text() : "", key);
+  } catch (error) {
+    return ["failed_signature", { reason: error.message }];
+  }
+  return null;
+}

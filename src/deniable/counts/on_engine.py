@@ -1,0 +1,160 @@
+"""Counting on an engine: files are described, then counted in parts, by its workers; tallies come back as one sum.
+
+What is shipped are paths and numbers of row groups. A part is counted by one thread.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from deniable.counts.counts import Counts
+from deniable.counts.sources import file_plan, part_batches
+from deniable.counts.tally import Tally
+from deniable.errors import CountError, ReportError
+from deniable.files import Sources, file_state, joined_sources
+from deniable.files.stores import AnyFile
+from deniable.reports.engines.engine import Engine, total
+from deniable.reports.fields import fields
+from deniable.reports.parquet import open_parquet, source_of
+from deniable.survey.plan import Plan
+
+PART_CELLS = 1 << 28  # A task reads at most about so many values, reports times columns: a second or two.
+PARTS_EACH = 2  # There are at least so many tasks for each worker; more cost more to begin than they even out.
+FILES_EACH = 16  # A task describes so many files; if there are no more, the driver does, as a job would take longer.
+
+
+@dataclass(frozen=True)
+class Described:
+    """A file of reports: its state, its source, and the rows of each row group."""
+
+    path: AnyFile
+    fingerprint: str
+    state: str
+    source: Sources
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """Some files, and their plans by fingerprint. They add."""
+
+    files: tuple[Described, ...]
+    plans: dict[str, Plan] = field(hash=False)
+
+    def __add__(self, other: "Descriptions") -> "Descriptions":
+        return Descriptions(self.files + other.files, self.plans | other.plans)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some row groups of a file."""
+
+    file: Described
+    groups: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return sum(self.file.groups[group] for group in self.groups)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one task counts: pieces of files."""
+
+    pieces: tuple[Piece, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.pieces))
+
+
+def count_on(engine: Engine, files: Sequence[AnyFile], names: Any, order: int | None, plan: Plan | None) -> Counts:
+    """The counts of files of reports, which every worker can open."""
+    every = [file.resolve() if isinstance(file, Path) else file for file in files]
+    chunks = [every[start : start + FILES_EACH] for start in range(0, len(every), FILES_EACH)]
+    found: Descriptions = described(plan, every) if len(chunks) == 1 else total(engine, described, plan, chunks)
+    _check_one_plan(found)
+    own = next(iter(found.plans.values()))
+    sources: Sources = {}
+    for file in found.files:
+        sources = joined_sources(sources, file.source, CountError, f"{file.path} and a file before it")
+    tally = Tally.of(own, names, order=order)  # refuses here what cannot be counted
+    tasks = parts_of(found.files, engine.workers, PART_CELLS // _columns(own, tally))
+    if not tasks:
+        return tally.counts().of_sources(sources)
+    counted: Tally = total(engine, tally_of, (own, names, order), tasks, "reports counted")
+    return counted.counts().of_sources(sources)
+
+
+def _columns(plan: Plan, tally: Tally) -> int:
+    """How many columns of a file are read, of the arm that needs most."""
+    arms = zip(plan.arms, tally.arms, strict=True)
+    return max(1, *(sum(len(fields(arm)[name].names) for name in own.needed) for arm, own in arms))
+
+
+def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]:
+    """Tasks of about the same size, of about `limit` reports at most: large files in several, small ones together."""
+    pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
+    most = min(limit, -(-sum(map(len, pieces)) // (PARTS_EACH * workers)))
+    parts: list[list[Piece]] = []
+    rows = most
+    for piece in pieces:
+        if rows + len(piece) // 2 >= most:
+            parts.append([])
+            rows = 0
+        parts[-1].append(piece)
+        rows += len(piece)
+    return [
+        Part(tuple(Piece(file, tuple(g for one in own for g in one.groups)) for file, own in groupby(part, _file)))
+        for part in parts
+    ]
+
+
+def _file(piece: Piece) -> Described:
+    return piece.file
+
+
+def _check_one_plan(found: Descriptions) -> None:
+    first = found.files[0]
+    for file in found.files:
+        if file.fingerprint != first.fingerprint:
+            raise CountError(
+                f"{file.path} is of another plan than {first.path}: {file.fingerprint}, not {first.fingerprint}; "
+                "count them apart"
+            )
+
+
+# -- what workers do ---------------------------------------------------------------------------------------------------
+
+
+def described(plan: Plan | None, files: Sequence[AnyFile]) -> Descriptions:
+    """What some files hold, by their footers."""
+    found, plans = [], {}
+    for path in files:
+        state = file_state(path) if path.is_file() else ""
+        source = open_parquet(path)
+        own = file_plan(path, source, plan)
+        plans[own.fingerprint] = own
+        groups = tuple(source.metadata.row_group(group).num_rows for group in range(source.num_row_groups))
+        found.append(Described(path, own.fingerprint, state, source_of(path), groups))
+    return Descriptions(tuple(found), plans)
+
+
+def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
+    """The tally of one part; a file that is not what it was when it was described is an error."""
+    plan, names, order = job
+    tally = Tally.of(plan, names, order=order, expected=len(part))
+    rows = tally.batch_rows(len(part), 1)
+    for piece in part.pieces:
+        _check_unchanged(piece.file)
+        for batch in part_batches(plan, piece.file.path, piece.groups, [arm.needed for arm in tally.arms], rows):
+            tally.add_shown(len(batch), batch.shown, batch.arm)
+        _check_unchanged(piece.file)
+    return tally
+
+
+def _check_unchanged(file: Described) -> None:
+    if not file.path.is_file():
+        raise ReportError(f"{file.path}: was there when counting began, and is no more; count again")
+    if file_state(file.path) != file.state:
+        raise ReportError(f"{file.path}: has changed since counting began; count again")

@@ -1,0 +1,1 @@
+"""Counting inside a database: queries that group reports, and counts from what these return."""

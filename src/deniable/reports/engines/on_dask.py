@@ -1,0 +1,73 @@
+"""Tasks on Dask: by futures, whose sums are futures again, so that what a dead worker held is made again."""
+
+from collections.abc import Callable, Iterator, Sequence, Sized
+from functools import reduce
+from operator import add
+from typing import Any
+
+from deniable.errors import DeniableError
+from deniable.reports.engines.engine import FAN_IN, Engine, Run
+
+
+class DaskEngine(Engine):
+    """A `dask.distributed.Client`, and the workers that it finds."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    @property
+    def workers(self) -> int:
+        return max(1, int(sum(self.client.nthreads().values())))
+
+    def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
+        client = self.client
+        shared = client.submit(_same, job, pure=False)  # of which a dead worker's copy can be made again
+        leaves = [client.submit(function, shared, task, pure=False) for task in tasks]
+        level, every = leaves, [shared, *leaves]
+        while len(level) > 1:
+            parts = (level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN))
+            level = [client.submit(_added, part, pure=False) for part in parts]
+            every += level
+        return _DaskRun(client, dict(zip(leaves, tasks, strict=True)), level[0], every)
+
+
+class _DaskRun(Run):
+    def __init__(self, client: Any, leaves: dict[Any, Sized], root: Any, every: list[Any]) -> None:
+        self.client, self.leaves, self.root, self.every = client, leaves, root, every
+
+    def done(self) -> Iterator[Sized]:
+        import distributed
+
+        waiting, self.leaves = self.leaves, {}  # so that what was added up can be forgotten
+        for future in distributed.as_completed(list(waiting)):  # type: ignore[no-untyped-call]
+            if future.status == "error":
+                _raise(future)
+            yield waiting.pop(future)
+
+    def result(self) -> Any:
+        self.root = self.root if self.root.status != "error" else _raise(self.root)
+        return self.root.result()
+
+    def cancel(self) -> None:
+        self.client.cancel(self.every, force=True)
+
+
+def _raise(future: Any) -> Any:
+    """Raise what a task raised; that its workers died, in words."""
+    from distributed.scheduler import KilledWorker
+
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        raise DeniableError(
+            "several workers died, one after another, while they ran the same task; do they have enough memory? "
+            f"Dask says: {error}"
+        ) from None
+    raise error
+
+
+def _same(job: Any) -> Any:
+    return job
+
+
+def _added(parts: Sequence[Any]) -> Any:
+    return reduce(add, parts)

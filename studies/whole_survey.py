@@ -1,0 +1,198 @@
+"""The model of a whole survey on nltcs, adult and simulated surveys: accuracy, intervals, records.
+
+Respondents are the rows of a table, several times over where more are asked for; each run randomizes them anew, by
+`dn.design` for all pairs. Distances are mean total variation distances of 100 tables of three and of four, in points.
+"""
+
+import resource
+import time
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+import deniable as dn
+from deniable.analyses.whole_survey.whole_table import margin_of
+from studies.classic_tables import at_hand, rows_of, say_left_out
+
+RUNS = 10
+# The settings of the simulated survey: epsilon, and how many times over its rows are asked.
+SETTINGS = ((1.0, 1), (2.0, 1), (4.0, 1), (2.0, 5))
+
+
+def run(*, quick: bool = False) -> None:
+    runs = 2 if quick else RUNS
+    simulated(runs)
+    if not at_hand():
+        return say_left_out("nltcs and adult")
+    nltcs(runs)
+    records()
+    many(quick=quick)
+    return None
+
+
+def schema_of(rows: Any) -> dn.Schema:
+    """A schema for rows of whole numbers from 0 on: flags where there are two of them."""
+    tops = rows.max(axis=0) + 1
+    return dn.Schema(
+        [
+            dn.Flag(f"q{k}") if m == 2 else dn.Choice(f"q{k}", [str(value) for value in range(m)])
+            for k, m in enumerate(tops)
+        ]
+    )
+
+
+def some_tables(features: int, size: int, seed: int = 0) -> list[tuple[int, ...]]:
+    """A hundred sets of features, or all if there are fewer."""
+    every = list(combinations(range(features), size))
+    rng = np.random.default_rng(seed)
+    return every if len(every) <= 100 else [every[k] for k in rng.choice(len(every), 100, replace=False)]
+
+
+def judged(model: Any, truth: Any, intervals: int = 30) -> list[float]:
+    """Distances of tables of three and four, then how often intervals of their cells above 5 % hold."""
+    names, found = [feature.name for feature in model.schema], []
+    held = []
+    for size in (3, 4):
+        tables = some_tables(truth.ndim, size)
+        apart = [
+            np.abs(model.machine.margin(model.coefficients, places) - margin_of(truth, places)).sum() / 2
+            for places in tables
+        ]
+        found.append(100 * float(np.mean(apart)))
+        inside = []
+        for places in tables[:intervals]:
+            table = model.table(*(names[place] for place in places)).to_pydict()
+            shares = margin_of(truth, places).reshape(-1)
+            low, high = np.array(table["low"]), np.array(table["high"])
+            inside += list(((low <= shares) & (shares <= high))[shares > 0.05])
+        held.append(100 * float(np.mean(inside)))
+    return [*found, *held]
+
+
+def over_runs(people: Any, schema: dn.Schema, epsilon: float, times: int, runs: int) -> None:
+    """Print one line: the mean over runs."""
+    plan, found = dn.design(schema, epsilon=epsilon, order=2), []
+    for seed in range(runs):
+        counts = dn.simulate.counts(people * times, plan, np.random.default_rng(seed))
+        start = time.process_time()
+        model = dn.fit(counts)
+        seconds = time.process_time() - start
+        found.append([*judged(model, people / people.sum()), seconds])
+    three, four, held3, held4, seconds = np.mean(found, axis=0)
+    n = int(people.sum()) * times
+    print(
+        f"{epsilon:7g} {n:8,d} {three:10.2f} {four:9.2f} {held3:13.1f} {held4:8.1f} {seconds:9.1f} {runs:6d}",
+        flush=True,
+    )
+
+
+HEAD = "epsilon        N  3-way, pt  4-way, pt  held, 3-way %  4-way %  cpu s   runs"
+
+
+def nltcs(runs: int) -> None:
+    rows = rows_of("nltcs")
+    people = np.bincount(np.ravel_multi_index(rows.T, (2,) * 16), minlength=2**16).reshape((2,) * 16)
+    print(f"\nnltcs, 16 flags\n{HEAD}")
+    for epsilon, times in ((1.0, 1), (2.0, 1), (4.0, 1), (1.0, 5), (2.0, 5)):
+        over_runs(people, schema_of(rows), epsilon, times, runs)
+
+
+def latent(levels: tuple[int, ...], n: int, seed: int, classes: int = 3) -> Any:
+    """Rows of a survey of latent classes: every class has its own shares of each question's answers."""
+    rng = np.random.default_rng(seed)
+    of = rng.choice(classes, n, p=rng.dirichlet(5 * np.ones(classes)))
+    shares = [rng.dirichlet(np.ones(m), classes) for m in levels]
+    return np.column_stack([(rng.random((n, 1)) > np.cumsum(own[of], axis=1)[:, :-1]).sum(axis=1) for own in shares])
+
+
+def simulated(runs: int) -> None:
+    """Surveys that nothing was tried on: three latent classes, questions of two to five answers."""
+    levels = (2, 3, 2, 4, 2, 5, 3, 2)
+    rows = latent(levels, 30_000, 1)
+    people = np.bincount(np.ravel_multi_index(rows.T, levels), minlength=int(np.prod(levels))).reshape(levels)
+    print(f"\nthree latent classes, questions of {', '.join(map(str, levels))} answers\n{HEAD}")
+    for epsilon, times in SETTINGS:
+        over_runs(people, schema_of(rows), epsilon, times, runs)
+
+
+def many(*, quick: bool) -> None:
+    """Surveys beyond a million cells: time, memory, and what the model says of itself."""
+    cases = {"32 flags, three latent classes": latent((2,) * 32, 45_222, 2), "adult, 15 columns": rows_of("adult")}
+    for title, rows in cases.items():
+        schema = schema_of(rows)
+        for epsilon in (2.0,) if quick else (1.0, 2.0, 4.0):
+            plan = dn.design(schema, epsilon=epsilon, order=2)
+            answers = {feature.name: rows[:, k] for k, feature in enumerate(schema)}
+            answers = {
+                name: column.astype(bool) if isinstance(schema[name], dn.Flag) else column.astype(str)
+                for name, column in answers.items()
+            }
+            counts = dn.count(dn.randomize(answers, plan, rng=np.random.default_rng(1)))
+            start = time.process_time()
+            print(f"\n{title}, epsilon {epsilon:g}, N = {counts.n:,}", flush=True)
+            try:
+                model = dn.fit(counts)
+            except dn.EstimateError as error:
+                print(f"refused: {error}")
+                continue
+            print(f"{model}\n{model.fit_quality}")
+            print(
+                f"{time.process_time() - start:.1f} cpu s, at most {memory():.0f} MB; 3-way, pt: {far(model, rows):.2f}"
+            )
+
+
+def far(model: Any, rows: Any) -> float:
+    """The mean distance of tables of three from those of the rows."""
+    levels, apart = rows.max(axis=0) + 1, []
+    for places in some_tables(rows.shape[1], 3)[:30]:
+        own = [levels[place] for place in places]
+        truth = np.bincount(np.ravel_multi_index(rows[:, places].T, own), minlength=int(np.prod(own))) / len(rows)
+        apart.append(np.abs(model.machine.margin(model.coefficients, places).reshape(-1) - truth).sum() / 2)
+    return 100 * float(np.mean(apart))
+
+
+def memory() -> float:
+    """The most memory that this process has held so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def records() -> None:
+    """A classifier trained on synthetic records of nltcs, and judged on the true answers."""
+    rows = rows_of("nltcs")
+    people = np.bincount(np.ravel_multi_index(rows.T, (2,) * 16), minlength=2**16).reshape((2,) * 16)
+    print("\nnltcs: each flag from the other 15, by logistic regression; share that is right, in %, mean of 16")
+    truth = rows.astype(float)
+    print(f"trained on the true answers {accuracy(truth, truth):.1f}; always the commoner answer {common(truth):.1f}")
+    for epsilon in (1.0, 2.0, 4.0):
+        plan = dn.design(schema_of(rows), epsilon=epsilon, order=2)
+        found = []
+        for seed in range(5):
+            model = dn.fit(dn.simulate.counts(people, plan, np.random.default_rng(seed)))
+            drawn = model.sample(len(rows), seed)
+            found.append(accuracy(np.column_stack([drawn[name].to_numpy() for name in drawn.column_names]), truth))
+        print(f"trained on records of a model, epsilon {epsilon:g}: {np.mean(found):.1f}", flush=True)
+
+
+def common(truth: Any) -> float:
+    return 100 * float(np.maximum(truth.mean(axis=0), 1 - truth.mean(axis=0)).mean())
+
+
+def accuracy(trained: Any, judged_on: Any) -> float:
+    """How often logistic regressions of each column on the others are right, in percent."""
+    right = []
+    for k in range(trained.shape[1]):
+        weights = logistic(np.delete(trained, k, axis=1).astype(float), trained[:, k].astype(float))
+        guess = weights[0] + np.delete(judged_on, k, axis=1) @ weights[1:] > 0
+        right.append(np.mean(guess == (judged_on[:, k] > 0.5)))
+    return 100 * float(np.mean(right))
+
+
+def logistic(x: Any, y: Any, ridge: float = 1.0, steps: int = 12) -> Any:
+    """The coefficients of a logistic regression, the constant first, by Newton's method."""
+    x = np.column_stack([np.ones(len(x)), x])
+    b = np.zeros(x.shape[1])
+    for _ in range(steps):
+        p = 1 / (1 + np.exp(-np.clip(x @ b, -30, 30)))
+        b += np.linalg.solve((x.T * (p * (1 - p))) @ x + ridge * np.eye(len(b)), x.T @ (y - p) - ridge * b)
+    return b

@@ -1,0 +1,1 @@
+"""Tests of the model of a whole survey."""

@@ -1,0 +1,52 @@
+"""What tells most of two records: its chances and its epsilon, against channels in exact fractions."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from deniable.collect.audit.tells import SIDES, Tells, WholeReport
+from tests.support.channels import channel, evidence
+from tests.support.one_question import PROTOCOLS, plan_of
+
+
+def tells(bits: tuple[int, ...], side: int) -> bool:
+    """Whether evidence tells for the first or the last answer, by definition."""
+    if len(bits) == 1:
+        return bits[0] == side
+    ends = (bits[0], bits[-1])
+    return ends[side] > ends[1 - side]
+
+
+@pytest.mark.parametrize("title", PROTOCOLS)
+def test_chances_are_those_of_the_channel_and_their_ratio_is_epsilon(title: str) -> None:
+    (block,) = plan_of(title).blocks
+    found = Tells.of(block)
+    codes = (0, block.unit.levels - 1)
+    for side, true in product(SIDES, repeat=2):
+        law = channel(block.protocol, codes[true])
+        exact = sum(share for outcome, share in law.items() if tells(evidence(block.protocol, outcome), side))
+        assert found.chance(side, true) == pytest.approx(float(exact), rel=1e-12)
+    assert max(found.weight(side) for side in SIDES) == pytest.approx(block.protocol.epsilon, rel=1e-12)
+
+
+def test_a_whole_report_is_judged_by_its_likelihood_ratio() -> None:
+    """All outcomes of three blocks, in their own channels: the event's chances, and that no other one is better."""
+    titles = ("randomized response, unequal", "GRR", "subset selection")
+    blocks = [plan_of(title).blocks[0] for title in titles]
+    whole = WholeReport(tuple(map(Tells.of, blocks)), 1, 10_000)
+    chances, sums = np.zeros(2), set()
+    for outcomes in product(*(channel(block.protocol, 0) for block in blocks)):
+        total, likely = 0, np.ones(2)
+        for block, outcome, (up, down) in zip(blocks, outcomes, whole.weights, strict=True):
+            bits = evidence(block.protocol, outcome)
+            total += up * tells(bits, 1) - down * tells(bits, 0)
+            likely *= [float(channel(block.protocol, code)[outcome]) for code in (block.unit.levels - 1, 0)]
+        sums.add(total)
+        chances += likely * (total >= whole.threshold)
+        ratio = math.log(likely[0] / likely[1])
+        largest = sum(max(tell.weight(side) for side in SIDES) for tell in whole.blocks)
+        assert total / 5000 * largest == pytest.approx(ratio, abs=3 * largest / 5000)
+    assert whole.chances == pytest.approx(tuple(chances), rel=1e-9)
+    assert whole.threshold in sums

@@ -1,0 +1,225 @@
+"""Counting inside a database: every cell as `count` has it, in duckdb and in PostgreSQL."""
+
+import re
+from itertools import combinations
+from random import Random
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+from psycopg.rows import dict_row
+
+import deniable as dn
+from tests.collect.conftest import database, postgres  # noqa: F401 - fixtures
+from tests.support.databases import TABLES, in_duckdb, in_postgres
+from tests.support.designs import DESIGNS
+from tests.support.random_plans import random_plan
+from tests.support.situations import MIXED, PLANS
+from tests.support.surveys import some_reports
+
+EVERY = {**PLANS, **DESIGNS}
+for left_out in ("8 flags in threes", "16 flags in threes", "assigned"):  # many arms, and arms that are not drawn
+    del EVERY[left_out]
+MOST_SETS = 3
+
+
+def some_sets(plan: dn.Plan) -> list[list[str]]:
+    """Some tables of a plan, those of two and three questions among them."""
+    names = plan.schema.names
+    sets = [
+        list(one)
+        for size in (1, 2, 3)
+        for one in combinations(names, size)
+        if any(set(one) <= set(arm.schema.names) for arm in plan.arms)
+    ]
+    return Random(len(names)).sample(sets, min(MOST_SETS, len(sets)))
+
+
+@pytest.mark.parametrize("plan", EVERY.values(), ids=EVERY.keys())
+def test_duckdb_counts_every_cell_as_count_does(plan: dn.Plan) -> None:
+    reports = some_reports(plan, 40)
+    run = in_duckdb(reports, reports.to_bytes())
+    for names in some_sets(plan):
+        expected = dn.count(reports, names)
+        for where in TABLES:
+            assert dn.count_patterns(plan, run(dn.sql(plan, names, **where))) == expected
+
+
+@pytest.mark.parametrize("where", TABLES, ids=["columns", "bytes"])
+@pytest.mark.slow
+def test_postgres_counts_every_cell_as_count_does(where: dict[str, str], database: str) -> None:  # noqa: F811
+    connection = psycopg.connect(database, autocommit=True, row_factory=dict_row)
+    for name in (
+        "everything mixed", "subsets", "odd names", "multi-select and ranges", "40 values, unary",
+        "blocks of every protocol", "arms of unequal length", "two arms",
+    ):  # fmt: skip
+        plan = EVERY[name]
+        reports = some_reports(plan, 300)
+        run = in_postgres(connection, reports, reports.to_bytes())
+        for names in some_sets(plan)[:3]:
+            rows = run(dn.sql(plan, names, dialect="postgres", **where))
+            assert dn.count_patterns(plan, rows) == dn.count(reports, names), (name, names)
+    connection.close()
+
+
+def test_plans_drawn_at_random_are_counted_alike() -> None:
+    rng = Random(5)
+    for _ in range(12):
+        plan = random_plan(rng, most=10**9)
+        reports = some_reports(plan, 50)
+        run = in_duckdb(reports, reports.to_bytes())
+        for where in TABLES:
+            names = rng.choice(some_sets(plan))
+            assert dn.count_patterns(plan, run(dn.sql(plan, names, **where))) == dn.count(reports, names)
+
+
+@pytest.mark.parametrize("name", ["everything mixed", "arms of unequal length", "blocks beside questions alone"])
+def test_every_pair_is_counted_in_one_query(name: str) -> None:
+    plan = EVERY[name]
+    reports = some_reports(plan, 60)
+    run = in_duckdb(reports, reports.to_bytes())
+    expected = dn.count(reports, order=2)
+    for where in TABLES:
+        found = dn.count_patterns(plan, run(dn.sql(plan, order=2, **where)))
+        assert found.n == expected.n
+        for mine, theirs in zip(found.arms, expected.arms, strict=True):
+            for size in (1, 2):
+                for units in combinations(mine.plan.units.schema.names, size):
+                    assert np.array_equal(mine.evidence(*units), theirs.evidence(*units))
+
+
+def test_several_tables_and_no_reports() -> None:
+    for plan in (MIXED, EVERY["two arms"]):
+        names = [list(pair) for pair in combinations(plan.schema.names[:3], 2)] if plan is MIXED else [["f0"], ["f1"]]
+        none = some_reports(plan, 5).table.slice(0, 0)
+        found = dn.count_patterns(plan, in_duckdb(none, [])(dn.sql(plan, names)))
+        assert found.n == 0
+        later = some_reports(plan, 30)
+        more = dn.count_patterns(plan, in_duckdb(later, [])(dn.sql(plan, names)))
+        assert found + more == more
+
+
+def refused(plan: dn.Plan, names: list[str], table: pa.Table, sent: list[bytes], match: str, where: int) -> None:
+    with pytest.raises(dn.CountError, match=match):
+        dn.count_patterns(plan, in_duckdb(table, sent)(dn.sql(plan, names, **TABLES[where])))
+
+
+SPOILT = {
+    "a null flag": ("flag", None),
+    "a null bit": ("oue: v3", None),
+    "a null value": ("grr", None),
+    "another value": ("grr", "v9"),
+    "a bucket too many": ("hash: bucket", 7),
+    "a short seed": ("hash: seed", b"short"),
+    "a coefficient beyond the prime": ("hash: seed", b"\xff" * 16),
+}
+
+
+@pytest.mark.parametrize(("column", "value"), SPOILT.values(), ids=SPOILT.keys())
+def test_a_report_that_cannot_be_comes_back_and_is_refused(column: str, value: object) -> None:
+    table = some_reports(MIXED, 20).table
+    own = table[column].to_pylist()
+    kind = pa.binary() if "seed" in column else pa.string() if column == "grr" else table[column].type
+    spoilt = table.set_column(table.column_names.index(column), column, pa.array([value, *own[1:]], kind))
+    unit = column.partition(":")[0]
+    for names in ([unit], [unit, "sue"], ["oue", "hash", "grr", "flag"]):  # the last has too many patterns to keep
+        refused(MIXED, names, spoilt, [], r"1 reports show of '|\d+ reports show of '", 0)
+
+
+def test_bytes_that_cannot_be_are_refused() -> None:
+    plan = EVERY["arms of unequal length"]
+    names = [plan.schema.names[0]]
+    sent = some_reports(plan, 20).to_bytes()
+    short = next(report for report in sent if report[-1] == 0)
+    for spoilt in (sent[0][:-1], sent[0] + b"\0", short[:-1] + b"\x80", bytes([short[0] | 3, *short[1:]])):
+        refused(plan, names, some_reports(plan, 1).table, [*sent, spoilt], "1 reports are of no arm", 1)
+    mixed = some_reports(MIXED, 9).to_bytes()
+    for spoilt in (mixed[0][:-1], b"", mixed[0][:-1] + bytes([mixed[0][-1] | 0x80])):
+        refused(MIXED, ["flag"], some_reports(MIXED, 1).table, [*mixed, spoilt], "1 reports show of 'flag'", 1)
+
+
+def test_an_unknown_arm_is_refused() -> None:
+    plan = EVERY["two arms"]
+    table = some_reports(plan, 9).table
+    for arm in (None, "f7"):
+        arms = pa.array([arm, *table["arm"].to_pylist()[1:]], pa.string())
+        refused(plan, ["f0"], table.set_column(0, "arm", arms), [], "1 reports are of no arm", 0)
+
+
+# -- the rows ----------------------------------------------------------------------------------------------------------
+
+TWO = dn.Plan(
+    dn.Schema([dn.Flag("n"), dn.Choice("age", ["young", "old"])]),
+    {"n": dn.RandomizedResponse(epsilon=1.0), "age": dn.GRR(epsilon=1.0)},
+)
+
+
+def test_rows_by_hand_may_show_truth_and_values() -> None:
+    rows = [{"unit 0": True, "age": "old", "n": 3}, {"unit 0": False, "age": "old", "n": 4}]
+    counts = dn.count_patterns(TWO, [*rows, rows[0]])
+    assert counts.array("n", "age").tolist() == [[10, 0, 10], [6, 0, 6]]
+    assert dn.count_patterns(TWO, pa.Table.from_pylist(rows)).n == 7
+
+
+BAD_ROWS = {
+    "no numbers": ([{"age": "old"}], "column 'n', how many reports"),
+    "negative": ([{"age": "old", "n": -1}], "whole numbers of reports"),
+    "halves": ([{"age": "old", "n": 1.5}], "whole numbers of reports"),
+    "null": ([{"age": "old", "n": None}], "whole numbers of reports"),
+    "another column": ([{"aeg": "old", "n": 1}], "'aeg' is no unit of this plan"),
+    "another value": ([{"age": "olds", "n": 1}], "1 reports show of 'age'"),
+    "another code": ([{"age": 2, "n": 5}], "5 reports show of 'age'"),
+    "text for a flag": ([{"unit 0": "yes", "n": 5}], "must be numbers"),
+    "no rows": ([], "rows are a list of mappings"),
+    "no table": (7, "speaks Arrow"),
+}
+
+
+@pytest.mark.parametrize(("rows", "match"), BAD_ROWS.values(), ids=BAD_ROWS.keys())
+def test_rows_that_cannot_be_are_refused(rows: object, match: str) -> None:
+    with pytest.raises(dn.CountError, match=match):
+        dn.count_patterns(TWO, rows)
+
+
+@pytest.mark.parametrize("n", [2**31, 2**53 + 1, 2**63 - 1])
+def test_billions_are_exact(n: int) -> None:
+    counts = dn.count_patterns(TWO, [{"age": "old", "n": n - 1}, {"age": "young", "n": 1}])
+    assert counts.array("age").tolist() == [n, 1, n - 1]
+    assert dn.count_patterns(MIXED, [{"sue": 5, "n": n - 1}, {"sue": 5, "n": 1}]).array("sue")[0] == n
+
+
+def test_more_than_64_bits_is_an_error_and_never_wraps() -> None:
+    rows = [{"age": "old", "n": 2**63 - 1}, {"age": "young", "n": 1}]
+    for more in (rows, [rows[0], rows[0]], [rows[0], *rows[1:] * 3]):
+        with pytest.raises(dn.CountError, match="more than 64-bit integers"):
+            dn.count_patterns(TWO, more)
+    with pytest.raises(dn.CountError, match="more than 64-bit integers"):
+        dn.count_patterns(MIXED, [{"sue": 5, "n": 2**63 - 1}, {"sue": 5, "n": 1}])
+
+
+# -- what a query is asked for -----------------------------------------------------------------------------------------
+
+
+def test_a_query_says_what_it_cannot_do() -> None:
+    many = dn.Plan(dn.Schema([dn.Flag(f"f{k}") for k in range(70)]), epsilon=5.0)
+    for call, match in (
+        (lambda: dn.sql(MIXED), "give one of them"),
+        (lambda: dn.sql(MIXED, ["flag"], order=2), "give one of them"),
+        (lambda: dn.sql(MIXED, ["flag"], dialect="postgre"), "did you mean 'postgres'"),
+        (lambda: dn.sql(MIXED, ["flags"]), "flags"),
+        (lambda: dn.sql("plan.json", ["flag"]), "needs a Plan"),
+        (lambda: dn.sql(many, order=2), "2,415 groupings"),
+    ):
+        with pytest.raises(dn.DeniableError, match=re.escape(match)):
+            call()
+
+
+def test_long_names_and_names_of_one_spelling_are_told_apart() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("A"), dn.Choice("a", ["x", "y"]), dn.Flag("f" * 70)]), epsilon=3.0)
+    reports = some_reports(plan, 30)
+    run = in_duckdb(pa.table({"x": [1]}), reports.to_bytes())
+    names = list(plan.schema.names)
+    rows = run(dn.sql(plan, names, **TABLES[1]))
+    assert rows.column_names == ["A", "unit 1", "unit 2", "n"]
+    assert dn.count_patterns(plan, rows) == dn.count(reports, names)

@@ -1,0 +1,1 @@
+"""Mutation testing: small faults are put into the code one at a time, and the tests must notice each."""

@@ -1,0 +1,122 @@
+"""Tests in a forked child of one warm process, which has imported everything but the package and its tests."""
+
+import ast
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from tests.mutation.mutants import Mutant
+
+# One process, no cache, and no warning that plugins are imported already: that is what a warm process is for.
+ALONE = ("-x", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+
+
+class Faulty(MetaPathFinder, SourceFileLoader):
+    """Imports one module with a fault in it; all others as they are."""
+
+    def __init__(self, name: str, mutant: Mutant) -> None:
+        SourceFileLoader.__init__(self, name, str(mutant.path))
+        self.tree: ast.Module = mutant.tree()
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        """Where the module is, if it is this one."""
+        return spec_from_loader(fullname, self, origin=self.path) if fullname == self.name else None
+
+    def get_code(self, fullname: str) -> CodeType:
+        """The module with its fault, compiled."""
+        assert fullname == self.name
+        return compile(self.tree, self.path, "exec")
+
+
+def warm(modules: Sequence[str]) -> None:
+    """Import modules that tests need, in this process, for all of its children."""
+    for name in modules:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+
+
+def in_child(work: Callable[[], Any], seconds: float) -> Any:
+    """What some work gives, as JSON, done in a child of its own process group; None if it takes longer than this."""
+    with tempfile.TemporaryDirectory(prefix="mutant") as folder:
+        child = os.fork()
+        if not child:
+            _child(work, Path(folder))
+        end = time.monotonic() + seconds
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            if time.monotonic() > end:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return None
+            time.sleep(0.01)
+        answer = Path(folder, "answer.json")
+        if not answer.exists():
+            raise RuntimeError(Path(folder, "printed").read_text(encoding="utf-8", errors="replace")[-3000:])
+        return json.loads(answer.read_text(encoding="utf-8"))
+
+
+def _child(work: Callable[[], Any], folder: Path) -> None:
+    os.setsid()
+    quiet = os.open(folder / "printed", os.O_CREAT | os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(quiet, stream)
+    os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None
+    try:
+        (folder / "answer.json").write_text(json.dumps(work()), encoding="utf-8")
+    except BaseException:  # printed for the parent, in which nothing else of this process may run
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+class _First:
+    """Notes the first test that fails."""
+
+    def __init__(self) -> None:
+        self.failed = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = report.nodeid
+
+
+def tested(name: str, mutant: Mutant | None, tests: Sequence[str]) -> dict[str, Any]:
+    """Run tests on a module with a fault: pytest's exit code, and the first test that failed."""
+    if mutant is not None:
+        sys.meta_path.insert(0, Faulty(name, mutant))
+    _examples_without_shrinking()
+    first = _First()
+    code = pytest.main([*ALONE, "-m", "not slow", *tests], plugins=[first])
+    return {"code": int(code), "last": first.failed}
+
+
+def _examples_without_shrinking() -> None:
+    """Examples of hypothesis are the same for all mutants, not judged by their time, and not made smaller."""
+    from hypothesis import Phase, settings
+
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("mutation", deadline=None, derandomize=True, database=None, phases=phases)
+    settings.load_profile("mutation")
+
+
+def module_name(path: Path, root: Path) -> str:
+    """The dotted name of a module below the package's folder."""
+    parts = path.relative_to(root.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

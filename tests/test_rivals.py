@@ -1,0 +1,103 @@
+"""Rivals written anew: without bias, and with the variance that their papers' closed forms say."""
+
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from studies.rivals.bloom import Filters, Sent, lopub, maximized, rappor
+from studies.rivals.calm import calm, cover, proper
+from studies.rivals.of_flags import RIVALS, codes_of, hadamard
+from studies.rivals.sampled_tables import ORACLES, independent_answers, sampled
+
+SHARES = {2: np.array([0.5, 0.2, 0.05, 0.25]), 1: np.array([0.7, 0.3])}
+
+
+def _flags(name: str) -> Any:
+    return lambda rows, _, k, epsilon, rng: RIVALS[name](rows == 1, k, epsilon, rng)
+
+
+# Each rival with the order of a table that it estimates without bias, whose variance is a closed form.
+CLOSED = (
+    {name: (_flags(name), 1 if name == "RS+FD" else 2) for name in RIVALS}
+    | {name: (partial(sampled, oracle), 2) for name, oracle in ORACLES.items()}
+    | {"one question": (independent_answers, 1), "RAPPOR": (rappor, 1)}
+)
+
+
+def _rows(k: int, n: int, rng: np.random.Generator) -> Any:
+    """Four flags, of which the first k of 0 and 2 have the shares above."""
+    rows = (rng.random((n, 4)) < 0.4).astype(np.int64)
+    drawn = rng.choice(1 << k, n, p=SHARES[k])
+    for place, column in enumerate((0, 2)[:k]):
+        rows[:, column] = (drawn >> (k - 1 - place)) & 1
+    return rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLOSED)
+def test_rivals_have_their_closed_forms(name: str) -> None:
+    """Of 400 surveys, drawn anew; a variance of another epsilon would be far away."""
+    make, k = CLOSED[name]
+    rng, n, surveys, levels, columns = np.random.default_rng(1), 1_000, 400, (2,) * 4, (0, 2)[:k]
+    found, said, other = [], [], []
+    for _ in range(surveys):
+        rows = _rows(k, n, rng)
+        survey = make(rows, levels, k, 1.0, rng)
+        found.append(survey.estimate(columns))
+        said.append(survey.variance(columns, SHARES[k]))
+        other.append(make(rows, levels, k, 2.0, rng).variance(columns, SHARES[k]))
+    variance, claimed = np.var(found, axis=0, ddof=1), np.mean(said, axis=0)
+    error = np.sqrt(2 / surveys)
+    np.testing.assert_allclose(np.mean(found, axis=0), SHARES[k], atol=5 * np.sqrt(claimed.max() / surveys))
+    assert abs(variance.mean() / claimed.mean() - 1) < 5 * error
+    assert abs(variance.mean() / np.mean(other) - 1) > 5 * error
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_oracles_have_their_closed_forms_with_many_cells(name: str) -> None:
+    """Eleven cells at epsilon 2, where Hadamard response has several blocks; one survey of many respondents each."""
+    rng, cells, n = np.random.default_rng(3), 11, 3_000
+    shares = np.arange(1, cells + 1) / (cells * (cells + 1) / 2)
+    found = [ORACLES[name](rng.choice(cells, n, p=shares), cells, 2.0, rng) for _ in range(150)]
+    estimates, said = np.array([own for own, _ in found]), found[0][1](shares) / n
+    np.testing.assert_allclose(estimates.mean(axis=0), shares, atol=5 * np.sqrt(said.max() / 150))
+    assert abs(estimates.var(axis=0, ddof=1).mean() / said.mean() - 1) < 0.15
+    assert abs(estimates.var(axis=0, ddof=1).mean() / (ORACLES[name](np.zeros(9, int), cells, 3.0, rng)[1](shares) / n).mean() - 1) > 0.15  # fmt: skip  # noqa: E501
+
+
+def test_views_of_calm_hold_every_pair_and_its_tables_come_near_the_truth() -> None:
+    for size in (2, 3, 4):
+        views = cover(9, size)
+        assert {pair for view in views for pair in combinations(view, 2)} == set(combinations(range(9), 2))
+    np.testing.assert_allclose(proper(np.array([0.9, 0.4, -0.2])), [0.75, 0.25, 0])
+    rng = np.random.default_rng(1)
+    survey = calm(_rows(2, 200_000, rng), (2,) * 4, 2, 4.0, rng)
+    np.testing.assert_allclose(survey.estimate((0, 2)), SHARES[2], atol=0.01)
+    assert abs(survey.estimate((0, 2)) - np.outer([0.7, 0.3], [0.55, 0.45]).reshape(-1)).max() > 0.05
+
+
+def test_expectation_maximization_reaches_the_highest_likelihood() -> None:
+    """Its fixed point: the table is the mean of what each report says of its respondent, given the table."""
+    rng = np.random.default_rng(1)
+    rows = _rows(2, 5_000, rng)
+    sent = [Sent.of(rows[:, j], Filters.drawn(2, 0.9, rng), rng, 0.95) for j in (0, 2)]
+    shares = maximized(sent, np.full(4, 0.25), steps=2_000)
+    odds = [(one.filters.keep / (1 - one.filters.keep)) ** one.score for one in sent]
+    given = shares * (odds[0][:, :, None] * odds[1][:, None]).reshape(-1, 4)
+    np.testing.assert_allclose((given / given.sum(axis=1, keepdims=True)).mean(axis=0), shares, atol=1e-4)
+    np.testing.assert_allclose(shares, SHARES[2], atol=0.05)
+
+
+def test_lopub_finds_who_depends_on_whom_with_little_noise() -> None:
+    rng = np.random.default_rng(1)
+    survey = lopub(_rows(2, 20_000, rng), (2,) * 4, 2, 40.0, rng)
+    np.testing.assert_allclose(survey.estimate((0, 2)), SHARES[2], atol=0.02)
+
+
+def test_cells_and_signs_agree() -> None:
+    records = np.array([[True, False, True], [False, True, True]])
+    assert codes_of(records, (0, 2)).tolist() == [3, 1]
+    assert hadamard(2).tolist() == [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
