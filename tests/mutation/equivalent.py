@@ -7,11 +7,9 @@ AS_MANY = "both always have one length, so that there is nothing to be strict ab
 THE_SAME_ONE = "there is one, which is the first and the last; or all have the same length"
 UNREAD = "more is set aside than is read"
 
-KEPT = (
-    "PLANS_KEPT = 1 << 10  # What follows from a plan is remembered for so many of them, the arms of a plan among them."
-)
-FEW = "FEW_VALUES = 12  # Up to so many values of a column of codes are counted one by one, which is then the fastest way."
-ALL = "packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]  # all reports"
+KEPT = "PLANS_KEPT = 1 << 10"
+FEW = "FEW_VALUES = 12"
+ALL = "packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]"
 PART = "part = table if len(table) <= rows else table.slice(start, rows)"
 SIGNS = "return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))"
 MARKED = "marked = np.zeros(len(arrays[0]), np.uint16)"

@@ -1,4 +1,4 @@
-"""What reports show of a feature: columns and back, evidence as bits and patterns by brute force, and what is refused."""
+"""What reports show of a feature: columns and back, evidence by brute force, and what is refused."""
 
 from typing import Any
 
