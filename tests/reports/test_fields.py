@@ -120,10 +120,11 @@ def test_a_report_that_marks_another_number_of_values_is_named(first: tuple[Any,
 
 
 def test_a_null_is_named_by_its_report() -> None:
-    field, found = fields(PLAN)["rr"], {"rr": pa.array([True, None])}
-    for first, number in (((), 1), ((7,), 8)):
-        with pytest.raises(dn.ReportError, match=f"^report {number} "):
-            field.conform(found, *first)
+    found = {"rr": pa.array([True, None]), "grr": pa.array(["v0", None])}
+    for name in found:
+        for first, number in (((), 1), ((7,), 8)):
+            with pytest.raises(dn.ReportError, match=f"^report {number} "):
+                fields(PLAN)[name].conform(found, *first)
 
 
 def test_each_arm_has_fields_of_its_own() -> None:
