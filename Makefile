@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-spark quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
+.PHONY: test test-spark test-engines quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
 
 test: check  ## lint, types and all tests, on all processors
 	$(BIN)/pytest -n auto --dist worksteal
@@ -10,6 +10,9 @@ test: check  ## lint, types and all tests, on all processors
 test-spark: .venv/spark  ## counting on Spark, and its SQL; needs a Java, and installs pyspark (half a gigabyte)
 	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk@17"; exit 1; }
 	DENIABLE_SPARK=1 $(BIN)/pytest -n 0 tests/spark
+
+test-engines: .venv/spark  ## one process, Dask, Spark, duckdb and PostgreSQL count the same: 20 million reports; takes some minutes
+	DENIABLE_SPARK=1 DENIABLE_ENGINE_REPORTS=20000000 $(BIN)/pytest -n 0 tests/spark/test_all_engines.py
 
 quick: .venv/dev  ## the tests that are not slow, in less than a minute
 	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
