@@ -4,10 +4,13 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
 from deniable.counts import count as counting
+from deniable.counts.sources import part_batches
 from tests.support.situations import values
 
 FLAGS = dn.Plan(dn.Schema([dn.Flag(name) for name in "abcdefg"]), epsilon=7.0)
@@ -85,6 +88,21 @@ def test_patterns_beyond_what_floats_hold_are_summed_exactly() -> None:
     counts = dn.Counts(plan, patterns={"a": [0, 2, many, 4]})
     assert counts.array("a").tolist() == [many + 6, many + 4, 6]
     assert dn.Counts(plan, patterns={"a": [1, 2, 3, 4]}).array("a").tolist() == [10, 7, 6]
+
+
+def test_reports_are_numbered_over_all_row_groups_of_a_file(tmp_path: Path) -> None:
+    """Ten to a group; of some groups alone, numbers are those in the whole file."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0)
+    table = pa.table({"a": [True] * 25 + [None] + [False] * 14})
+    path = tmp_path / "reports.parquet"
+    pq.write_table(table.replace_schema_metadata({"deniable.plan": plan.to_json()}), path, row_group_size=10)
+    said = r"reports.parquet: report 25 \(counted from 0\), column 'a': null"
+    with pytest.raises(dn.ReportError, match=said):
+        dn.count(path, ["a"])
+    for groups in ([2], [2, 3], [1, 2]):
+        with pytest.raises(dn.ReportError, match=said):
+            list(part_batches(plan, path, groups, [("a",)], 4096))
+    assert [len(one) for one in part_batches(plan, path, [3], [("a",)], 4096)] == [10]
 
 
 def test_processors_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:

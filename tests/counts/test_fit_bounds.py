@@ -196,7 +196,7 @@ def test_the_arm_with_repeats_is_told() -> None:
 
 
 def test_weights_of_estimates_and_of_their_squares_by_hand() -> None:
-    """With p = 1/4 and d = 1/2 a flag's estimate is -1/2 or 3/2, its square 1/4 or 9/4; that of False is one less it."""
+    """With p = 1/4 and d = 1/2 a flag's estimate is -1/2 or 3/2, its square 1/4 or 9/4; that of False is 1 less it."""
     fit._weights.cache_clear()
     own, square = fit._weights(ONE["a"])
     without, with_bit = np.array([1.0, 0.0]), np.array([1.0, 1.0])
