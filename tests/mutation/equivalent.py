@@ -38,6 +38,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
             *(f"constant: {pair}" for pair in ("1 -> 2", "1 -> 0", "10 -> 11", "10 -> 9")),
         )
     },
+    (
+        "tally_kinds.py",
+        "if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:",
+        "swapped: max(WHOLE_CELLS, 4 * cells[-1]) -> max(4 * cells[-1], WHOLE_CELLS)",
+    ): SAME_ORDER,
     **{("bitplanes.py", FEW, f"constant: 12 -> {other}"): ONE_BY_ONE for other in (11, 13)},
     ("evidence_planes.py", PART, "comparison: len(table) <= rows -> len(table) < rows"): (
         "a part of as many rows as there are is the whole table"
