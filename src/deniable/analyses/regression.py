@@ -171,22 +171,24 @@ def shape_of(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
     return Shape(skewness, with_variance, np.nan_to_num(degrees, nan=float(n)), widening)
 
 
-def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> Array:
-    """Variance and third cumulant of one report's influence Y, and the covariance of Y with its variance estimate.
+def report_cumulants(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> tuple[Array, Array, Array]:
+    """Variance and third cumulant of one report's influence Y, and how its estimated variance varies with the table.
 
-    The variance is linear in the table's cells but for -E(Y)^2, so that its estimate varies with them. The noise of
-    randomizing alone has kappa3 = kappa3(Y) - 3 Cov(Var(Y | x), E(Y | x)) - kappa3(E(Y | x)).
+    The variance is linear in the table's cells but for -E(Y)^2. The noise of randomizing alone has
+    kappa3 = kappa3(Y) - 3 Cov(Var(Y | x), E(Y | x)) - kappa3(E(Y | x)).
     """
     found, mean = kind.moments(rows, table), rows @ table
-    seconds = kind.seconds(table)
     if noise_alone:
         apart, given = rows - mean[:, None], found.squares - rows**2
-        third = found.third - 3 * (given * apart) @ table - apart**3 @ table
-        noise = seconds - np.diag(table)
-        return np.array([given @ table, third, (rows @ noise * given).sum(axis=1)])
-    gradient = found.squares - 2 * mean[:, None] * rows
-    covariance = seconds - np.outer(table, table)
-    return np.array([found.variance, found.third, (rows @ covariance * gradient).sum(axis=1)])
+        return given @ table, found.third - 3 * (given * apart) @ table - apart**3 @ table, given
+    return found.variance, found.third, found.squares - 2 * mean[:, None] * rows
+
+
+def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> Array:
+    """Variance and third cumulant of one report's influence Y, and the covariance of Y with its variance estimate."""
+    variance, third, gradient = report_cumulants(kind, rows, table, noise_alone)
+    covariance = kind.seconds(table) - (np.diag(table) if noise_alone else np.outer(table, table))
+    return np.array([variance, third, (rows @ covariance * gradient).sum(axis=1)])
 
 
 def _all_answered(found: "Moments", names: Sequence[str]) -> Product:
