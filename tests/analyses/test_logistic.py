@@ -191,7 +191,7 @@ def test_an_interval_has_no_end_where_nobody_need_have_the_outcome() -> None:
 def test_intervals_hold_in_the_surveys_that_are_answered(n: int) -> None:
     """A rare group in which the outcome is rarer: nearly all surveys are answered, and among those intervals hold.
 
-    Controls: the surveys that a rule on the log odds' own certainty would answer, and normal intervals.
+    The control is those surveys that a rule on how certain the log odds are would answer.
     """
     truth, beta = rare_group(0.05, 0.3, 0.03)
     plan = dn.Plan(PAIR, epsilon=4.0, together=[["sick", "group"]])
@@ -203,11 +203,11 @@ def test_intervals_hold_in_the_surveys_that_are_answered(n: int) -> None:
     answered = [one for one in found if one.enough]
     assert len(answered) > 0.9 * times
     ends = np.array([np.array(one.confidence_interval()).T for one in answered])
-    for k in (0, 1):
-        assert abs(far_from_95(held(beta[k], ends[:, k]), len(answered))) < 3.3, (k, held(beta[k], ends[:, k]))
+    inside = (ends[..., 0] <= beta) & (beta <= ends[..., 1])
+    assert (np.abs([far_from_95(share, len(answered)) for share in inside.mean(axis=0)]) < 3.3).all(), inside.mean(0)
     if n == 120_000:
-        sure = np.array([one.stderr[1] < 0.2 for one in answered])
-        assert far_from_95(held(beta[1], ends[sure, 1]), int(sure.sum())) < -3.3
+        sure = np.array([one.stderr[1] < 0.22 for one in answered])
+        assert far_from_95(inside[sure, 1].mean(), int(sure.sum())) < -3.3
 
 
 @pytest.mark.slow

@@ -23,13 +23,13 @@ from deniable.analyses.models.coefficients import Regression, Shape
 from deniable.analyses.models.regressors import Predictor, Regressor, checked_names, rarest_in_words, regressors
 from deniable.analyses.models.score_equations import DECIDED, Cells, first_guess, solved
 from deniable.analyses.models.score_tests import ScoreTests
+from deniable.analyses.models.surveys import Surveys
 from deniable.analyses.second_moments import local_estimate
-from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.estimates.answers_as_weights import Indicator, all_answers, indicator, over_cells
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.arms_group import ArmsGroup
-from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.estimate import Estimate
 from deniable.estimates.interface import dense_covariance
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
@@ -44,18 +44,18 @@ NO_SOLUTION = (
 
 
 def logistic(
-    counts: Counts, outcome: Indicator, on: Sequence[Predictor], subject: Subject, *, answered: bool = False
+    surveys: Surveys, outcome: Indicator, on: Sequence[Predictor], subject: Subject, *, answered: bool = False
 ) -> Regression:
     """Logistic regression of an outcome on other features, from the table of all of them, or of complete cases."""
     names = checked_names(outcome, on)
     if len(set(names)) < len(names):
         raise EstimateError(f"a regression takes each feature once; found {names}")
-    names = sorted(names, key=counts.plan.schema.index)
+    names = sorted(names, key=surveys.schema.index)
     try:
-        est = local_estimate(estimate(counts, names).about(str(subject)))
+        est = local_estimate(surveys.estimate(names).about(str(subject)))
     except CountError as error:
         raise EstimateError(f"a logistic regression needs one table that holds all its features: {error}") from None
-    each = regressors(counts.plan.schema, on, answered=answered)
+    each = regressors(surveys.schema, on, answered=answered)
     cells = _cells(est, outcome, each, answered=answered)
     rows = all_answers(est.features)
     kept = cells.x[:, 0]  # the constant, which is 0 where somebody is left out
@@ -68,7 +68,7 @@ def logistic(
     nothing = Regression(
         told, cells.terms, none, np.full((k, k), np.nan), est.n, subject, Shape(*[none] * 4), "", "logistic"
     )
-    rarest = rarest_in_words(counts.plan.schema, each, cells.x.T @ f, answered=answered)
+    rarest = rarest_in_words(surveys.schema, each, cells.x.T @ f, answered=answered)
     b = solved(cells, f, first_guess(cells, f), np.ones(k, bool))
     if b is None or _undecided(cells, f, b):
         return replace(nothing, why=f"{NO_SOLUTION}. {rarest}")
@@ -77,7 +77,7 @@ def logistic(
     if subject is Subject.POPULATION:
         own = own * (est.n / max(est.n - k, 1))
     axis, split = _outcome_split(est, outcome, f)
-    tests = ScoreTests(cells, table, f, axis, split, b, _reports(counts, est, names), est.n, subject)
+    tests = ScoreTests(cells, table, f, axis, split, b, _reports(surveys, est, names), est.n, subject)
     return replace(nothing, coefficients=b, covariance=own, shape=tests)
 
 
@@ -122,10 +122,10 @@ def _undecided(cells: Cells, f: Array, b: Array) -> bool:
     return bool(np.abs(cells.x @ b).max() > DECIDED or np.linalg.eigvalsh(cells.information(f, b))[0] <= 0)
 
 
-def _reports(counts: Counts, est: Estimate, names: Sequence[str]) -> list[tuple[ArmKind, Array]]:
+def _reports(surveys: Surveys, est: Estimate, names: Sequence[str]) -> list[tuple[ArmKind, Array]]:
     """What the cells' shares are weighted sums of: reports of each kind, for the skewness of coefficients."""
-    if not counts.plan.has_arms:
-        (kind,) = arm_kinds([counts], names)[:1]
+    if not surveys.apart:
+        (kind,) = arm_kinds(surveys.counts, names)[:1]
         return [(kind, flat([np.eye(m) for m in kind.levels]))]
     (group,) = est.groups
     assert isinstance(group, ArmsGroup)
