@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,8 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
         print(table.about.caption)
         print(_text(_labelled(table, features)))
         return
-    rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table]  # no nan
+    none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
+    rows = [{name: None if cell != cell or cell in none else cell for name, cell in row.items()} for row in table]
     told = {"about": str(table.subject), "level": table.level, "reports": table.reports}
     rows = [row | {name + "_" * (name in row): value for name, value in told.items()} for row in rows]
     if arguments.json:
