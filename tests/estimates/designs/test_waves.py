@@ -269,6 +269,21 @@ def test_a_small_wave_does_not_disagree_by_chance() -> None:
     assert enough.homogeneity.degrees == 63
 
 
+@pytest.mark.slow
+def test_arms_that_are_left_out_of_the_test_leave_it_its_degrees_of_freedom() -> None:
+    """Too few were asked all three: what they alone can tell is not taken from the others' degrees of freedom."""
+    schema = dn.Schema([dn.Choice(name, list("wxyz")) for name in "abcde"])
+    plan, shares = dn.design(schema, epsilon=2.0, order=3), [0.4, 0.3, 0.2, 0.1]
+    truth, rng = dn.simulate.truth(schema, dict.fromkeys("abcde", shares)), np.random.default_rng(1)
+    ests = [dn.estimate(dn.simulate.counts(truth, plan, rng, n=1_500), ["a", "b", "c"]) for _ in range(25)]
+    found, degrees = (np.mean([getattr(est.homogeneity, name) for est in ests]) for name in ("statistic", "degrees"))
+    error = np.sqrt(2 * degrees / len(ests))
+    kinds = [kind for kind in ests[0].groups[0].seen.kinds if kind.n >= 5 * kind.cells]
+    assert 0 < len(kinds) < len(ests[0].groups[0].seen.kinds)
+    assert found == pytest.approx(degrees, abs=4 * error)
+    assert found != pytest.approx(max(0, sum(kind.cells - 1 for kind in kinds) - 63), abs=4 * error)  # the control
+
+
 def test_a_public_column_is_conditioned_on_about_the_respondents_too() -> None:
     schema = dn.Schema([dn.Flag("s"), dn.Flag("t"), dn.Choice("r", ["x", "y", "z"])])
     truth = dn.simulate.truth(schema, {"s": 0.3, "t": 0.5, "r": [0.5, 0.3, 0.2]})

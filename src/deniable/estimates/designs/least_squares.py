@@ -196,16 +196,22 @@ class Evidence:
     def homogeneity(self) -> Homogeneity:
         """The chi-square test of whether all kinds of reports say the same of the table; nan if there is one kind.
 
-        Kinds with few reports for their cells are left out: their statistic is not a chi-square.
+        Kinds with few reports for their cells are left out: their statistic is not a chi-square. The table is fitted to
+        them, too, so that its degrees of freedom are not all taken from the others' misfit: the mean of that is what
+        counts, the cells of each kind less what the fit takes up of them (the trace of the hat matrix).
         """
         from scipy.special import chdtrc
 
-        statistic, solution = 0.0, self.best.solution
-        many = [pair for pair in zip(self.kinds, self.sums, strict=True) if pair[0].n >= FEWEST_A_CELL * pair[0].cells]
-        for kind, X in many:
-            apart = kind.shares - X @ solution
-            statistic += kind.n * float(apart @ np.linalg.solve(kind.seconds(X @ self.best.table), apart))
-        degrees = max(0, sum(kind.cells - 1 for kind, _ in many) - (self.cells - 1))
+        statistic, taken, best = 0.0, 0.0, self.best
+        many = [place for place, kind in enumerate(self.kinds) if kind.n >= FEWEST_A_CELL * kind.cells]
+        for place in many:
+            kind, X = self.kinds[place], self.sums[place]
+            apart = kind.shares - X @ best.solution
+            statistic += kind.n * float(apart @ np.linalg.solve(kind.seconds(X @ best.table), apart))
+            if len(many) < len(self.kinds):  # all of it otherwise: the cells less one
+                taken += float(np.sum((best.scaled[place] @ best.inverse) * X)) - kind.n / self.n
+        taken = taken if len(many) < len(self.kinds) else self.cells - 1
+        degrees = max(0, round(sum(self.kinds[place].cells - 1 for place in many) - taken))
         return Homogeneity(statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else nan)
 
 
