@@ -15,6 +15,8 @@ import deniable as dn
 from deniable.cli import main
 from deniable.counts import on_engine
 from deniable.counts.on_engine import Described, parts_of
+from deniable.errors import DeniableWarning
+from deniable.reports.engines import engine, on_dask
 from tests.support.designs import DESIGNS
 from tests.support.engines import killing_once, reports_in, waiting
 from tests.support.situations import MIXED
@@ -84,7 +86,7 @@ def test_files_that_change_or_vanish_are_named(client: Any, files: list[str], mo
 
     for what, match in (
         (lambda: some_reports(MIXED, 50).save(files[1]), f"{files[1]}: has changed since counting began"),
-        (Path(files[2]).unlink, f"{files[2]}: was there when counting began, and is no more"),
+        (Path(files[2]).unlink, f"{files[2]}: was there when counting began, .* Was it removed"),
     ):
         monkeypatch.setattr(on_engine, "total", then(what))
         with pytest.raises(dn.ReportError, match=match):
@@ -143,6 +145,44 @@ def test_the_command_line(client: Any, files: list[str], tmp_path: Path, capsys:
     for wrong, said in ((["--engine", "dask"], "--scheduler"), (["--scheduler", scheduler], "--engine")):
         assert main([*command, *wrong]) == 1
         assert said in capsys.readouterr().err
+    for address in ("host", "no://host:1"):
+        assert main([*command, "--engine", "dask", "--scheduler", address]) == 1
+        assert f"--scheduler {address}: no scheduler of Dask answers there" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_files_that_only_the_driver_sees_are_named(client: Any) -> None:
+    REPORTS.save("memory://of/the/driver.parquet")
+    with pytest.raises(dn.ReportError, match=r"driver.parquet: .* is it where only the driver can look\?"):
+        dn.count("memory://of/the/driver.parquet", order=2, engine=client)
+
+
+@pytest.mark.slow
+def test_clusters_that_cannot_count_are_told_of(client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    with pytest.raises(dn.DeniableError, match=r"Client\(cluster\); found LocalCluster"):
+        dn.count(files, engine=client.cluster)
+    (closed := Client(client.cluster)).close()
+    with pytest.raises(dn.DeniableError, match="this client of Dask is closed"):
+        dn.count(files, engine=closed)
+    monkeypatch.setattr(engine, "__version__", "0.0.9")
+    with pytest.raises(dn.DeniableError, match=r"worker tcp://.* has deniable .*, and this is 0.0.9"):
+        dn.count(files, engine=client)
+    monkeypatch.undo()
+    monkeypatch.setattr(on_dask, "VERSION", "no_such_package:__version__")
+    with pytest.raises(dn.DeniableError, match=r"lacks what is needed \(No module named 'no_such_package'\)"):
+        dn.count(files, engine=client)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told_of() -> None:
+    from distributed import Client, LocalCluster
+
+    with LocalCluster(n_workers=0, dashboard_address=":0") as cluster, Client(cluster) as empty:
+        with pytest.warns(DeniableWarning, match="no workers yet; tasks wait"):
+            adapter = on_dask.DaskEngine(empty)
+        assert adapter.workers == 1
 
 
 # -- without a cluster -------------------------------------------------------------------------------------------------

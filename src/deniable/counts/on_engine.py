@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from platform import node
 from typing import Any
 
 from deniable.counts.counts import Counts
@@ -155,6 +156,9 @@ def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
 
 def _check_unchanged(file: Described) -> None:
     if not file.path.is_file():
-        raise ReportError(f"{file.path}: was there when counting began, and is no more; count again")
+        raise ReportError(
+            f"{file.path}: was there when counting began, and {node()}, which is to count it, does not find it. Was it "
+            "removed, or is it where only the driver can look? Workers need a path or an address that they can open"
+        )
     if file_state(file.path) != file.state:
         raise ReportError(f"{file.path}: has changed since counting began; count again")
