@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
@@ -214,6 +215,29 @@ def test_tasks_are_as_many_as_a_scheduler_can_hand_out() -> None:
     assert len(parts_of(files, 50, 1 << 24)) == on_engine.PARTS_EACH * 50
 
 
+def test_a_task_reads_with_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 64 processors has 64 tasks at once; each is not to start 64 threads of Arrow's."""
+    used: list[bool] = []
+    plain = pq.ParquetFile.iter_batches
+
+    def watched(self: Any, *args: Any, use_threads: bool = True, **options: Any) -> Any:
+        used.append(use_threads)
+        return plain(self, *args, use_threads=use_threads, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
+    for place, plan in enumerate((MIXED, DESIGNS["arms of unequal length"])):
+        some_reports(plan, 300).save(path := tmp_path / f"{place}.parquet")
+        expected = dn.count(path)
+        assert used
+        assert all(used)
+        used.clear()
+        (part,) = parts_of(on_engine.described(None, [path]).files, 1, 1 << 24)
+        assert on_engine.tally_of((plan, None, None), part).counts() == expected
+        assert used
+        assert not any(used)
+        used.clear()
+
+
 def test_what_is_no_engine_is_refused(files: list[str]) -> None:
     with pytest.raises(dn.DeniableError, match="a dask.distributed.Client or a SparkSession; found 'dask'"):
         dn.count(files, engine="dask")
@@ -223,7 +247,6 @@ def test_what_is_no_engine_is_refused(files: list[str]) -> None:
 
 def test_a_plan_is_given_to_files_that_lost_theirs(tmp_path: Path) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     table = REPORTS.table.replace_schema_metadata(None)
     bucket = table.column_names.index("hash: bucket")

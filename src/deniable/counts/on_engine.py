@@ -151,9 +151,10 @@ def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
     plan, names, order = job
     tally = Tally.of(plan, names, order=order, expected=len(part))
     rows = tally.batch_rows(len(part), 1)
+    needed = [arm.needed for arm in tally.arms]
     for piece in part.pieces:
         _check_unchanged(piece.file)
-        for batch in part_batches(plan, piece.file.path, piece.groups, [arm.needed for arm in tally.arms], rows):
+        for batch in part_batches(plan, piece.file.path, piece.groups, needed, rows, threads=False):
             tally.add_shown(len(batch), batch.shown, batch.arm)
         _check_unchanged(piece.file)
     return tally
