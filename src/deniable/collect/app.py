@@ -116,7 +116,7 @@ def _web_files() -> list[Route]:
     page, client = (files("deniable.collect").joinpath(folder) for folder in ("survey_page", "web"))
     found = {f"/{file.name}": file for file in page.iterdir() if file.is_file()}
     found |= {f"/lang/{file.name}": file for file in page.joinpath("lang").iterdir()}
-    own = ("deniable.js", "deniable.min.js", "signature.js", "keeping.js")
+    own = ("deniable.js", "deniable.min.js", "signature.js", "promise.js")
     found |= {f"/{name}": client.joinpath(name) for name in own}
     found["/"] = found.pop("/index.html")
     kinds = {path: KINDS[file.name.rpartition(".")[2]] for path, file in found.items()}

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import nan
+from math import inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,12 +86,12 @@ class About:
     intervals: str = ""  # what kind of intervals, if not ordinary confidence intervals
     respondents: int | None = None  # in all, where some of them may not have been asked all of it
     caveat: str = ""  # why intervals may hold less often than they say, as a sentence
-    influence: float = nan  # the most that 1 % of crafted reports could move any of the shares, where that is known
+    influence: float = nan  # the most that 1 % of crafted reports could move any of the results, where that is known
 
     @property
     def caption(self) -> str:
         """About whom, at which level, from how many reports, crafted ones among them; and what may not hold."""
-        reports = self.reports_in_words + influence_in_words(self.influence, 1.0)
+        reports = self.reports_in_words + influence_in_words(self.influence, 1.0 if self.kind.percent else inf)
         return f"About the {self.subject}; {self.intervals_in_words}; {reports}. {self.caveat}".rstrip()
 
     @property

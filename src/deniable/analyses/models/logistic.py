@@ -26,6 +26,7 @@ from deniable.errors import CountError, EstimateError
 from deniable.estimates.answers_as_weights import Indicator, all_answers, indicator, over_cells
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.crafted_reports import influence_of_kinds
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.estimates.interface import dense_covariance
 from deniable.inference.about_whom import Subject
@@ -103,7 +104,8 @@ def logistic(
     own = slopes @ covariance @ slopes.T
     if subject is Subject.POPULATION:
         own = own * (est.n / max(est.n - k, 1))
-    return replace(nothing, coefficients=b, covariance=own, shape=shape_of(found, slopes, est.n, subject))
+    shape, crafted = shape_of(found, slopes, est.n, subject), influence_of_kinds(found.reports, slopes, est.n)
+    return replace(nothing, coefficients=b, covariance=own, shape=shape, influence=crafted)
 
 
 def _cells(est: Estimate, outcome: Indicator, each: Sequence[Regressor], *, answered: bool) -> Cells:

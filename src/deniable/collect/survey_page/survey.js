@@ -7,13 +7,13 @@
    word that is new each time people are asked. Where the plan keeps answers, who comes back in another wave is asked
    nothing, and sends what was kept. What stands after # is not sent when a page is asked for. */
 
-import { DeniableError, drawArm, promise, questions, read, report } from "./deniable.min.js";
+import { DeniableError, Keeper, drawArm, questions, read, report } from "./deniable.min.js";
 import { ceiling, notAgreed } from "./agreed.js";
 import { element } from "./element.js";
 import { answerText, form, title } from "./form.js";
-import { Keeper } from "./keeping.js";
 import { keep } from "./kept.js";
 import { meaning } from "./meaning.js";
+import { promise } from "./promise.js";
 import { LANGUAGES, firstLanguage, wordsOf } from "./words.js";
 
 const TRIES = 5; // A report is sent so often before the respondent is asked to try later.
