@@ -137,8 +137,8 @@ class Regression:
 
         Examples
         --------
-        >>> print(dn.regress(counts, "smoker", ["age"]).summary().splitlines()[0])
-        Linear regression of smoker, about the population; 95% intervals; 20,000 reports, ±0.11 if 1% are crafted.
+        >>> print(dn.regress(counts, "smoker", ["age"]).summary().split(";")[0])
+        Linear regression of smoker, about the population
         """
         told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
         reports = f"{self.n:,} reports{influence_in_words(float(self.influence.max()))}"
