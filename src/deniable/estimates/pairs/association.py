@@ -12,6 +12,7 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
+from deniable.estimates.designs.crafted_reports import influence_of_sums
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
 from deniable.estimates.pairs.independence import stratified_test, wald_test_if_any
 from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
@@ -71,8 +72,11 @@ def _measured(est: AnyEstimate, groups: Sequence[Respondents], *, mutual: bool) 
     sampling = sum(group.sampling_variance(line) for group in groups) / n**2
     size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
     value = min(float(found.distribution.value), most)
-    enough = bool(found.enough)
-    return JointAnswer(name, value, found.distribution, enough, subject, size, 0.0, most, merged=merged, n=n)
+    crafted = influence_of_sums(groups, found.slope(value)[None] * line[None]) if found.enough else nan
+    return JointAnswer(
+        name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged=merged, n=n,
+        influence=crafted,
+    )  # fmt: skip
 
 
 def _merged(
@@ -133,6 +137,12 @@ class Strength:
     distribution: AssociationDistribution
     gradient: Array
     enough: Bools
+
+    def slope(self, value: float) -> Array:
+        """How fast the strength rises with its square where it has this value; nan where it is only a test's."""
+        of = self.distribution
+        known = (of.found > of.bias) & (value > 0)
+        return np.where(known, 1 / (2 * of.scale * value) if of.scale and value > 0 else 0.5, nan)
 
 
 @dataclass(frozen=True, eq=False)
