@@ -193,3 +193,25 @@ def test_the_arm_with_repeats_is_told() -> None:
     length = run_length(second.plan, len(twice))
     assert length is not None
     assert repeated_runs(twice) == {0: len(second) - length + 1}
+
+
+def test_weights_of_estimates_and_of_their_squares_by_hand() -> None:
+    """With p = 1/4 and d = 1/2 a flag's estimate is -1/2 or 3/2, its square 1/4 or 9/4; that of False is 1 less it."""
+    fit._weights.cache_clear()
+    own, square = fit._weights(ONE["a"])
+    without, with_bit = np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    np.testing.assert_allclose([own @ without, own @ with_bit], [[1.5, -0.5], [-0.5, 1.5]])
+    np.testing.assert_allclose([square @ without, square @ with_bit], [[2.25, 0.25], [0.25, 2.25]])
+    unary = dn.Plan(dn.Schema([dn.Choice("a", values(2))]), {"a": dn.UnaryEncoding(p=0.125, q=0.625)})["a"]
+    own, square = fit._weights(unary)
+    both = unary.pattern_evidence.T
+    np.testing.assert_allclose(own @ both, (unary.patterns.T - 0.125) / 0.5)
+    np.testing.assert_allclose(square @ both, ((unary.patterns.T - 0.125) / 0.5) ** 2)
+
+
+def test_words_that_differ_in_one_bit_have_different_hashes() -> None:
+    """Each step of mixing can be undone, also in the highest bits, and the order of words matters."""
+    words = np.array([[0]] + [[1 << bit] for bit in range(64)], np.uint64)
+    assert len(np.unique(repeated_reports._mixed(words))) == 65
+    pairs = np.array([[1, 2], [2, 1], [0, 3], [3, 0], [0, 0]], np.uint64)
+    assert len(np.unique(repeated_reports._mixed(pairs))) == 5

@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=40.0, help="of a processor, for the quickest tests of a mutant"
     )
-    parser.add_argument("--only", default="", help="only mutants whose text holds this, of all there are")
+    parser.add_argument("--only", nargs="*", default=[], help="only mutants whose text holds one of these, of all")
     options = parser.parse_args()
     rows = [_group(name, GROUPS[name], options) for name in options.groups]
     print("\n| code | mutants | tried | killed | equivalent | survived |\n|---|---|---|---|---|---|")
@@ -46,7 +46,8 @@ def main() -> None:
 
 def _group(name: str, group: Group, options: argparse.Namespace) -> tuple[str, int, int, int, int, int]:
     every = [mutant for path in group.files for mutant in mutants(path)]
-    sample = [one for one in every if options.only in str(one)] if options.only else _sample(every, options)
+    only = [one for one in every if any(text in str(one) for text in options.only)]
+    sample = only if options.only else _sample(every, options)
     notes = [_noted(path, group.files) for path in group.test_files]
     warm(sorted({module for note in notes for module in note["modules"]}))
     assert "deniable" not in sys.modules, "the package is imported anew for each mutant"

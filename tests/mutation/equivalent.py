@@ -12,6 +12,7 @@ FEW = "FEW_VALUES = 12"
 ALL = "packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]"
 PART = "part = table if len(table) <= rows else table.slice(start, rows)"
 SIGNS = "return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))"
+BY_ROW = "return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))"
 MARKED = "marked = np.zeros(len(arrays[0]), np.uint16)"
 AT_MOST = "if not 0 <= code < max(self.columns, 2):"
 BELOW = 'raise PlanError(f"a code here is below {max(self.columns, 2)}; found {abbreviated(code)}")'
@@ -38,6 +39,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
             *(f"constant: {pair}" for pair in ("1 -> 2", "1 -> 0", "10 -> 11", "10 -> 9")),
         )
     },
+    (
+        "tally_kinds.py",
+        "if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:",
+        "swapped: max(WHOLE_CELLS, 4 * cells[-1]) -> max(4 * cells[-1], WHOLE_CELLS)",
+    ): SAME_ORDER,
     **{("bitplanes.py", FEW, f"constant: 12 -> {other}"): ONE_BY_ONE for other in (11, 13)},
     ("evidence_planes.py", PART, "comparison: len(table) <= rows -> len(table) < rows"): (
         "a part of as many rows as there are is the whole table"
@@ -47,6 +53,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
         for what in ("arithmetic: (reports + 7) // 8 -> (reports + 7) * 8", "constant: 7 -> 8", "constant: 8 -> 7")
     },
     **{("fields.py", MARKED, f"constant: 0 -> {other}"): THE_SAME_ONE for other in (1, -1)},
+    ("one_feature.py", BY_ROW, "constant: 0 -> -1"): THE_SAME_ONE,
     ("fields.py", "return [self.columns[0].to_arrow(shown)]", "constant: 0 -> -1"): THE_SAME_ONE,
     ("fields.py", "return arrays[0].indices.to_numpy()", "constant: 0 -> -1"): THE_SAME_ONE,
     (

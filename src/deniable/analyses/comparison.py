@@ -46,7 +46,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     )
     if before.features != after.features or before.subject != after.subject:
         raise EstimateError(
-            "compare takes estimates of the same features with the same values, in the same order and about the same; "
+            "compare takes estimates of the same features and values, in the same order, about the same people; "
             f"found {abbreviated(before)} and {after!r}"
         )
     level, rows = checked_level(level), all_answers(before.features)

@@ -1,6 +1,7 @@
 """The commands `deniable serve` and `deniable collect`: reports come in over HTTP, or from files of another pipe."""
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+
+MOST = 8  # The largest epsilon that a client takes unless it is told that more was agreed to.
 
 
 @contextmanager
@@ -65,6 +68,10 @@ def _serve(arguments: argparse.Namespace) -> None:
             raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
+    for path, plan in plans.items():
+        if plan.epsilon > MOST:
+            text = f"{path} has epsilon {plan.epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link"
+            print(f"{text} says that more was agreed to, as in #epsilon={math.ceil(plan.epsilon)}", file=sys.stderr)
     listening = listen(arguments.host, arguments.port)
     limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
     collector = Collector(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from deniable.cli.options import REPORTS, add_command, add_reading, delimiter_of, names_of
+from deniable.cli.options import REPORTS, add_command, add_force, add_reading, check_new, delimiter_of, names_of
 from deniable.cli.printing import say_wrote
 from deniable.errors import DeniableError
 from deniable.files import check_ending, check_target
@@ -23,6 +23,8 @@ CONNECT_SECONDS = 30
 MOST_SAID = 200
 # MOST_ARMS is how many arms `deniable count` tells the sizes of.
 MOST_ARMS = 24
+# REDRAWN is why reports are not written over without being told.
+REDRAWN = "reports of the same answers, drawn again, cost epsilon again"
 # LONG_NAME is how many columns of a terminal the name of an arm takes at most.
 LONG_NAME = 60
 
@@ -49,6 +51,7 @@ def add_randomize(commands: "Commands") -> None:
     command.add_argument(
         "--keep-going", action="store_true", help="leave out records whose answers cannot be read, and say how many"
     )
+    add_force(command)
     command.set_defaults(run=_randomize)
 
 
@@ -57,7 +60,8 @@ def _randomize(arguments: argparse.Namespace) -> None:
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    check_target(arguments.output, arguments.plan)
+    check_target(arguments.output, arguments.plan, *arguments.answers)
+    check_new(arguments.output, force=arguments.force, why=REDRAWN)
     form = {"delimiter": delimiter_of(arguments.delimiter), "encoding": arguments.encoding}
     written = randomize(
         arguments.answers, plan, output=arguments.output, arm=arguments.arm_column, na=arguments.na,

@@ -36,7 +36,7 @@ NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 CONTENT = {
     "/": f"{NOTHING}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
     " require-trusted-types-for 'script'; trusted-types 'none'",
-    "/page": f"{NOTHING}; style-src 'unsafe-inline'; img-src data:; form-action 'self'",
+    "/page": f"{NOTHING}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'",
 }
 HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-store"}
 

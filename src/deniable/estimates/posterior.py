@@ -194,8 +194,8 @@ def credible(draws: Array, level: float) -> tuple[Array, Array]:
     """The credible interval of each column: the shortest if that begins at zero, and equal-tailed otherwise.
 
     Equal tails never hold zero; and the shortest interval of a skewed distribution away from zero ends too early. Of n
-    draws the k-th is taken as the quantile k / (n + 1), which is the probability that one more draw is below it
-    (Weibull's plotting position): with extreme draws as quantiles 0 and 1, intervals would hold less than the level.
+    draws the k-th is taken as the quantile k / (n + 1), the probability that one more draw is below it (Weibull's
+    plotting position): with the extreme draws as quantiles 0 and 1, intervals would hold less than the level.
     """
     low, high = shortest(draws, level)
     tails = [(1 - level) / 2, (1 + level) / 2]

@@ -80,7 +80,7 @@ function remembered(storing) {
 
 /** Make the report, once: of two tabs that do so at the same time, the first has its report kept. */
 async function make(record) {
-  const agreed = { expect: plan.fingerprint, atMost: ceiling(link) ?? plan.epsilon, public: plan.public, arm: kept.arm }; // the link and the promises said so
+  const agreed = { expect: plan.fingerprint, atMost: ceiling(link), public: plan.public, arm: kept.arm }; // the link and the promises said so
   const bytes = await (plan.kept ? keeper.report(record, plan, agreed) : report(record, plan, agreed));
   const id = hex(crypto.getRandomValues(new Uint8Array(16)));
   kept = await remember((found) => (found?.report ? found : { arm: agreed.arm, id, report: bytes }));

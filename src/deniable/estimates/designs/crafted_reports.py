@@ -77,7 +77,7 @@ def influence_of_kinds(reports: Sequence[tuple[ArmKind, Array]], slopes: Array, 
         return np.full(len(slopes), nan)
     rows = [(kind, slopes @ weights) for kind, weights in reports]
     each = [[_of_kind(kind, row[None]) * n / kind.n for row in own] for kind, own in rows]
-    return CRAFTED * np.max(each, axis=0)
+    return np.asarray(CRAFTED * np.max(each, axis=0), np.float64)
 
 
 def influence_in_one_survey(each: Sequence[tuple[float, int]]) -> float:

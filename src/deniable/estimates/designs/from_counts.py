@@ -98,8 +98,8 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
     _check_waves(counts, names)
     if any(one.plan.kept for one in counts) and len({one.plan for one in counts}) < len(counts):
         return _of_kept_waves(counts, names, method)
-    if (added := _added(counts)) is not None:
-        made = _of_one(added, names, method)
+    if (one_survey := added(counts)) is not None:
+        made = _of_one(one_survey, names, method)
         group, proper = made.group, made.proper
     else:
         _check_cells(counts, names, method)
@@ -139,7 +139,7 @@ def _check_cells(counts: Sequence[Counts], names: Sequence[str], method: str) ->
         check_cells(names, [feature.levels for feature in features_of(counts, names)])
 
 
-def _added(counts: Sequence[Counts]) -> Counts | None:
+def added(counts: Sequence[Counts]) -> Counts | None:
     """The sum of counts of one plan; None of several plans, or of different tables."""
     if any(one.plan != counts[0].plan for one in counts):
         return None

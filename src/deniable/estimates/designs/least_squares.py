@@ -19,6 +19,7 @@ from deniable.errors import EstimateError
 from deniable.estimates.designs.arm_kinds import ArmKind
 from deniable.estimates.feasible import definite
 from deniable.estimates.quadratic import least
+from deniable.inference.distributions import chi_square_tail
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Homogeneity
 from deniable.inference.tensors import answer_count, flat
@@ -32,6 +33,8 @@ SPREAD = 0.5
 FEWEST_A_CELL = 5
 # A table from several arms may have at most so many cells.
 MOST_CELLS = 5_000
+# Matrices up to this size are inverted by numpy alone: importing scipy's Cholesky takes longer than it would save.
+SMALL = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,15 +201,13 @@ class Evidence:
 
         Kinds with few reports for their cells are left out, of what is fitted too: their statistic is not a chi-square.
         """
-        from scipy.special import chdtrc
-
         many = [pair for pair in zip(self.kinds, self.sums, strict=True) if pair[0].n >= FEWEST_A_CELL * pair[0].cells]
         precisions = [kind.n * inverted(kind.seconds(X @ self.best.table)) for kind, X in many]
         parts, unknown = self._fitted([kind for kind, _ in many], precisions)
         apart = [kind.shares - part for (kind, _), part in zip(many, parts, strict=True)]
         statistic = sum(float(one @ precision @ one) for one, precision in zip(apart, precisions, strict=True))
         degrees = sum(kind.cells - 1 for kind, _ in many) - unknown
-        return Homogeneity(statistic, degrees, float(chdtrc(degrees, statistic)) if degrees else nan)
+        return Homogeneity(statistic, degrees, chi_square_tail(degrees, statistic) if degrees else nan)
 
     def _fitted(self, kinds: Sequence[ArmKind], precisions: Sequence[Array]) -> tuple[list[Array], int]:
         """What least squares over some kinds alone says of each one's cells, and how many contrasts were fitted.
@@ -264,6 +265,9 @@ def spread(n: float, shares: Array) -> Array:
 
 def inverted(matrix: Array) -> Array:
     """The inverse of a symmetric positive definite matrix, by Cholesky's factors: exactly symmetric."""
+    if len(matrix) <= SMALL:
+        factor = np.linalg.inv(np.linalg.cholesky(matrix))
+        return symmetric(factor.T @ factor)
     from scipy.linalg.lapack import dpotrf, dpotri
 
     factor, wrong = dpotrf(matrix, lower=True)

@@ -49,11 +49,11 @@ class DaskEngine(Engine):
     def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
         client = self.client
         shared = client.submit(_same, job, pure=False)  # of which a dead worker's copy can be made again
-        leaves = [client.submit(function, shared, task, pure=False) for task in tasks]
+        leaves = client.map(function, [shared] * len(tasks), tasks, pure=False)  # all at once: much cheaper than singly
         level, every = leaves, [shared, *leaves]
         while len(level) > 1:
-            parts = (level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN))
-            level = [client.submit(_added, part, pure=False) for part in parts]
+            parts = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
+            level = client.map(_added, parts, pure=False)
             every += level
         return _DaskRun(client, dict(zip(leaves, tasks, strict=True)), level[0], every)
 
