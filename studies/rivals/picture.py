@@ -28,7 +28,7 @@ def draw(errors: list[Any], means_of: Callable[[list[Any], int], tuple[float, fl
             own = [e for e in errors if (e.data, e.times, e.order) == (data, 1, k)]
             _panel(axes[row, column], own, means_of, k)
             axes[row, column].set_title(f"{data.replace('nltcs', 'nltcs, 16')} questions: tables of {k}", fontsize=9)
-    axes[0, 0].legend(fontsize=7)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
     figure.supxlabel("epsilon")
     figure.supylabel("total variation distance, points")
     figure.savefig(path)
@@ -46,4 +46,6 @@ def _panel(axis: Any, errors: list[Any], means_of: Callable[[list[Any], int], An
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
+    axis.set_ylim(1, 100)
+    axis.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
     axis.minorticks_off()
