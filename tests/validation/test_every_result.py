@@ -73,6 +73,15 @@ def test_the_mean_of_settings_is_judged_too() -> None:
     assert "mean " not in verdict(each[:2]).splitlines()[2]
 
 
+def test_lists_are_tallied_by_their_false_coverage() -> None:
+    """A list of four pairs with one missed counts as much as one that lists nothing."""
+    hit, above, below = (("listed pair", "population", 0.1, *ends) for ends in ((0.0, 0.2), (0.2, 0.3), (-0.1, 0.0)))
+    found = every_result._false_coverage("phi 0.1", [[hit, hit, hit, above], [], [below], [hit]])
+    assert (found.surveys, found.given, found.above, found.below) == (4, 4, 0.25, 1.0)
+    assert found.holds == pytest.approx(1 - 1.25 / 4)
+    assert found.error == pytest.approx(np.std([0.25, 0, 1, 0]) / 2)
+
+
 def test_other_levels_have_lines_of_their_own() -> None:
     main = Tails("loose", "arms", 300, "cell", "population", 100, 1_000, 1_000, 25, 25, 0.005)
     other = Tails("loose", "arms", 300, "cell", "population", 100, 1_000, 1_000, 100, 90, 0.01, 0.8)
