@@ -197,8 +197,8 @@ def test_summaries_say_whom_they_are_about() -> None:
     assert [row["p_value"] for row in rows] == found.pvalue.tolist()
     assert found.variance == pytest.approx(found.stderr**2)
     lines = found.summary().splitlines()
-    crafted = f"±{found.influence.max():.2g} if 1% are crafted"
-    assert lines[0] == f"Linear regression of smoker, about the population; 95% intervals; 1,000 reports, {crafted}."
+    forged = f"if 1% of the reports were forged, it could move by up to {found.influence.max():.2g}"
+    assert lines[0] == f"Linear regression of smoker, about the population; 95% intervals; 1,000 reports; {forged}."
     assert lines[-1].split()[:2] == ["drinker", f"{found.coefficients[1]:.4f}"]
     few = dn.regress(
         dn.simulate.counts(np.array([[4, 3], [1, 2]]), dn.Plan(schema, epsilon=0.5), 1), "smoker", ["drinker"]

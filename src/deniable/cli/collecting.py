@@ -3,7 +3,7 @@
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,10 +68,7 @@ def _serve(arguments: argparse.Namespace) -> None:
             raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
-    for path, plan in plans.items():
-        if plan.epsilon > MOST:
-            text = f"{path} has epsilon {plan.epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link"
-            print(f"{text} says that more was agreed to, as in #epsilon={math.ceil(plan.epsilon)}", file=sys.stderr)
+    _say_what_is_above_the_ceiling({path: plan.epsilon for path, plan in plans.items()})
     listening = listen(arguments.host, arguments.port)
     limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
     collector = Collector(
@@ -95,6 +92,14 @@ def _serve(arguments: argparse.Namespace) -> None:
     finally:
         collector.stop()
     print("Stopped. All reports that were acknowledged are stored.", file=sys.stderr)
+
+
+def _say_what_is_above_the_ceiling(epsilons: Mapping[str, float]) -> None:
+    """Say of plans by their paths which ones the survey page refuses unless its link allows them."""
+    for path, epsilon in epsilons.items():
+        if epsilon > MOST:
+            text = f"{path} has epsilon {epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link says"
+            print(f"{text} that more was agreed to, as in #epsilon={math.ceil(epsilon)}", file=sys.stderr)
 
 
 def add_collect(commands: "Commands") -> None:
