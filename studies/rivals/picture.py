@@ -29,7 +29,8 @@ def draw(errors: list[Any], means_of: Callable[[list[Any], int], tuple[float, fl
             _panel(axes[row, column], own, means_of, k)
             axes[row, column].set_title(f"{data.replace('nltcs', 'nltcs, 16')} questions: tables of {k}", fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
-    figure.supxlabel("epsilon")
+    for axis in axes[-1]:
+        axis.set_xlabel("epsilon")
     figure.supylabel("total variation distance, points")
     figure.savefig(path)
 
