@@ -200,7 +200,7 @@ def _false_coverage(truth: str, each: Sequence[Sequence[Interval]]) -> Tails:
     above, below = np.array([np.mean(own, axis=0) for own in missed]).T
     error = float(np.std(above + below)) / sqrt(len(each)) or sqrt(LEVEL * (1 - LEVEL) / len(each))
     n = len(each)
-    return Tails(truth, "apart", 10_000, "list", "population", n, n, n, float(above.sum()), float(below.sum()), error)
+    return Tails(truth, "apart", 10_000, "listed pair", "population", n, n, n, float(above.sum()), float(below.sum()), error)
 
 
 def _listed(rows: Sequence[dict[str, Any]], phi: float) -> Iterator[Interval]:
