@@ -199,8 +199,8 @@ def _false_coverage(truth: str, each: Sequence[Sequence[Interval]]) -> Tails:
     missed = [[(low > value, high < value) for _, _, value, low, high in own] or [(False, False)] for own in each]
     above, below = np.array([np.mean(own, axis=0) for own in missed]).T
     error = float(np.std(above + below)) / sqrt(len(each)) or sqrt(LEVEL * (1 - LEVEL) / len(each))
-    n = len(each)
-    return Tails(truth, "apart", 10_000, "listed pair", "population", n, n, n, float(above.sum()), float(below.sum()), error)
+    n, over, under = len(each), float(above.sum()), float(below.sum())
+    return Tails(truth, "apart", 10_000, "listed pair", "population", n, n, n, over, under, error)
 
 
 def _listed(rows: Sequence[dict[str, Any]], phi: float) -> Iterator[Interval]:
