@@ -86,7 +86,7 @@ def test_credible_intervals_begin_at_zero_or_have_equal_tails() -> None:
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_credible_intervals_hold_their_level_of_what_few_draws_are_from(level: float) -> None:
     """8 000 columns of normal draws, away from zero, and of exponential ones; of 400 draws, quantiles between 0 and 1
-    would hold 0.6 points less at 99 %.
+    would hold half a point less.
     """
     rng = np.random.default_rng(1)
     normal, exponential = rng.normal(10, 1, (FEWEST, 8_000)), rng.exponential(size=(FEWEST, 8_000))
