@@ -100,7 +100,8 @@ def summary(est: _Named, level: float = 0.95) -> str:
     yes     0.3034  0.0044  0.2948  0.3121
     """
     what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
-    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}"
+    some = f"{est.asked:,} of {est.n:,} respondents were asked this"
+    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}" if est.asked == est.n else some
     lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
     for feature in est.features:
         rows = []
