@@ -104,13 +104,15 @@ def shortened(answer: object) -> str:
 LIKE = 0.75
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def meant(name: object, names: Iterable[str]) -> str:
     """The question whether a name like this one was meant, for the end of an error; empty if none is like it.
 
     Upper and lower case are the same here.
     """
     from difflib import get_close_matches
 
+    if not isinstance(name, str):
+        return ""
     by_small = {one.casefold(): one for one in names}
     found = get_close_matches(name.casefold(), by_small, n=1, cutoff=LIKE)
     if found and seen(name) == seen(by_small[found[0]]):

@@ -17,7 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
-from tests.support.printed_rows import printed
+from tests.support.printed_rows import printed, printed_in_csv
 
 SURVEY = """
 [[features]]
@@ -58,6 +58,28 @@ def test_from_survey_to_reports(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("survey")
+def test_reports_are_not_drawn_again_over_others_unless_it_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["randomize", "plan.json", "answers.csv", "-o", "reports.parquet"]
+    assert main(command) == 0
+    before = Path("reports.parquet").read_bytes()
+    capsys.readouterr()
+    assert main(command) == 1
+    assert "reports.parquet: exists already (reports of the same answers, drawn again, cost" in capsys.readouterr().err
+    assert Path("reports.parquet").read_bytes() == before
+    assert main([*command, "--force"]) == 0
+
+
+@pytest.mark.usefixtures("survey")
+def test_a_plan_with_another_aim_is_another_plan_to_a_file() -> None:
+    command = ["plan", "survey.toml", "--epsilon", "2", "-o", "aimed.json", "--people"]
+    assert main([*command, "4000"]) == 0
+    before = Path("aimed.json").read_text()
+    assert main([*command, "4000"]) == 0  # the same once more
+    assert main([*command, "4001"]) == 1
+    assert Path("aimed.json").read_text() == before
+
+
+@pytest.mark.usefixtures("survey")
 def test_several_files_and_folders_become_one_file_of_reports(capsys: pytest.CaptureFixture[str]) -> None:
     Path("more").mkdir()
     for name in ("more/b.csv", "more/a.csv", "alone.csv"):
@@ -67,7 +89,7 @@ def test_several_files_and_folders_become_one_file_of_reports(capsys: pytest.Cap
     assert capsys.readouterr() == ("", f"{UNUSED}Wrote reports.parquet (12 reports).\n")
     assert len(dn.Reports.load("reports.parquet")) == 12
     Path("more/b.csv").write_text(CSV.replace("young", "odd"))
-    assert main(["randomize", "plan.json", "answers.csv", "more", "-o", "reports.parquet"]) == 1
+    assert main(["randomize", "plan.json", "answers.csv", "more", "-o", "reports.parquet", "--force"]) == 1
     err = capsys.readouterr().err
     assert "deniable: more/b.csv: line 3, column 'age': the answer is not one of its values" in err
     assert "found 'odd'" in err
@@ -207,7 +229,7 @@ def test_large_files_are_randomized_in_parts(capsys: pytest.CaptureFixture[str])
     with Path("big.csv").open("a") as file:
         file.write("true,odd,3\n")
     capsys.readouterr()
-    assert main(["randomize", "plan.json", "big.csv", "-o", "r.parquet"]) == 1
+    assert main(["randomize", "plan.json", "big.csv", "-o", "r.parquet", "--force"]) == 1
     err = capsys.readouterr().err
     assert f"big.csv: line {rows + 2}, column 'age': the answer is not one of its values" in err
 
@@ -280,7 +302,7 @@ def test_progress_is_for_terminals(survey: Path) -> None:
         ("answers.csv", "3 records randomized, .* per second"),
         ("bad.csv", "deniable: bad.csv: line 3"),
     ):
-        command = f"{sys.executable} -m deniable randomize plan.json {answers} -o r.parquet"
+        command = f"{sys.executable} -m deniable randomize plan.json {answers} -o r.parquet --force"
         read, write = pty.openpty()
         subprocess.run(command.split(), cwd=survey, stderr=write, check=False)
         os.close(write)
@@ -303,16 +325,16 @@ def test_a_table_as_text_csv_and_json(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["table", "c.npz", "smoker", "age", "--csv", "--respondents", "--method", "unbiased"]) == 0
     read = pd.read_csv(io.StringIO(capsys.readouterr().out))
     other = dn.estimate(counts, ["smoker", "age"], method="unbiased", about="respondents")
-    pd.testing.assert_frame_equal(read, pd.DataFrame(printed(other.table(), other)), check_dtype=False)
+    pd.testing.assert_frame_equal(read, pd.DataFrame(printed_in_csv(other.table(), other)), check_dtype=False)
     with pytest.raises(SystemExit):
         main(["table", "c.npz", "smoker", "--respondents", "--population"])
     capsys.readouterr()
     assert main(["table", "c.npz", "smoker", "age", "--respondents", "--level", "0.999", "--simultaneous"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("About the respondents; simultaneous 99.9% intervals; 3,000 reports, ±")
+    assert first.startswith("About the respondents; simultaneous 99.9% intervals; 3,000 reports.")
     assert main(["table", "c.npz", "smoker", "age"]) == 0
     told, *lines = capsys.readouterr().out.splitlines()
-    assert told.startswith("About the population; 95% intervals; 3,000 reports, ±")
+    assert told.startswith("About the population; 95% intervals; 3,000 reports.")
     assert lines[0].split() == ["smoker", "age", "proportion", "stderr", "low", "high"]
     young = est.cell(smoker=True, age="young")
     numbers = [young.value, young.stderr, *young.confidence_interval()]
@@ -346,14 +368,13 @@ def test_conditionals_and_associations(capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out) == printed(est.conditional("smoker", given="age", level=0.9), est, 0.9)
     assert main(["conditional", "c.npz", "smoker", "--given", "age", "--population"]) == 0
     told, *lines = capsys.readouterr().out.splitlines()
-    crafted = f"±{est.conditional('smoker', given='age').about.influence:.2g} if 1% are crafted"
-    assert told == f"About the population; 95% intervals; 3,000 reports, {crafted}."
+    assert told == "About the population; 95% intervals; 3,000 reports."
     assert lines[0].split() == ["age", "smoker", "proportion", "stderr", "low", "high"]
     rows = dn.associations(counts).to_pylist()
     assert main(["associations", "c.npz", "--top", "1", "--json"]) == 0
     out, err = capsys.readouterr()
     first = {name: None if cell != cell else cell for name, cell in rows[0].items()}
-    assert json.loads(out) == [first | {"about": "population", "level": 0.95, "reports": 3000}]
+    assert json.loads(out) == [first | {"about": "population", "level": 0.95, "reports": 3000, "influence": None}]
     assert "1 of 3 pairs; --top 0 shows all" in err
     assert main(["associations", "c.npz", "--top", "0"]) == 0
     told, *lines = capsys.readouterr().out.splitlines()

@@ -81,7 +81,7 @@ def test_python_takes_reports_counts_and_paths_alike() -> None:
 def test_bad_records_are_told_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["<30", "30+"])]), epsilon=2.0).save("plan.json")
     Path("answers.csv").write_text(ANSWERS.replace("2;no;30+", "2;odd;old"))
-    _, err = run("randomize plan.json answers.csv -o r.parquet", capsys, 1)
+    _, err = run("randomize plan.json answers.csv -o r.parquet --force", capsys, 1)
     assert err.splitlines()[0] == (
         "deniable: answers.csv: line 3, column 'smoker' is a flag and takes yes and no, true and false, or 1 and 0; "
         "found 'odd'"
@@ -89,15 +89,15 @@ def test_bad_records_are_told_or_left_out(capsys: pytest.CaptureFixture[str]) ->
     assert err.splitlines()[1].startswith("  line 3, column 'age'")
     assert "'old'" not in err
     assert not Path("r.parquet").exists()
-    _, err = run("randomize plan.json answers.csv --keep-going -o r.parquet", capsys)
+    _, err = run("randomize plan.json answers.csv --keep-going -o r.parquet --force", capsys)
     assert "deniable: warning: 2 of 4 records were left out" in err
     assert "Wrote r.parquet (2 reports)" in err
     Path("answers.csv").write_text(ANSWERS.splitlines()[0])
-    assert "warning: there are no records" in run("randomize plan.json answers.csv -o r.parquet", capsys)[1]
+    assert "warning: there are no records" in run("randomize plan.json answers.csv -o r.parquet --force", capsys)[1]
     Path("tabs.csv").write_text("smoker#age\nYes#<30\n")
-    assert "Wrote" in run("randomize plan.json tabs.csv --delimiter # -o r.parquet", capsys)[1]
+    assert "Wrote" in run("randomize plan.json tabs.csv --delimiter # -o r.parquet --force", capsys)[1]
     Path("tabs.csv").write_text("smoker\tage\nYes\t<30\n")
-    assert "Wrote" in run("randomize plan.json tabs.csv --delimiter tab -o r.parquet", capsys)[1]
+    assert "Wrote" in run("randomize plan.json tabs.csv --delimiter tab -o r.parquet --force", capsys)[1]
 
 
 def test_outputs_are_of_their_kind_and_not_written_over(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,14 +106,14 @@ def test_outputs_are_of_their_kind_and_not_written_over(capsys: pytest.CaptureFi
     run("plan s.toml --epsilon 1 -o plan.json", capsys)  # the same plan
     before = Path("plan.json").read_text()
     _, err = run("plan s.toml --epsilon 2 -o plan.json", capsys, 1)
-    assert "plan.json: is there already" in err
+    assert "plan.json: exists already" in err
     assert Path("plan.json").read_text() == before
     run("plan s.toml --epsilon 2 -o plan.json --force", capsys)
     assert Path("plan.json").read_text() != before
-    assert "s.toml: is there already" in run("schema answers.csv -o s.toml", capsys, 1)[1]
+    assert "s.toml: exists already" in run("schema answers.csv -o s.toml", capsys, 1)[1]
     for command in ("plan s.toml --epsilon 1 -o x.toml", "randomize plan.json answers.csv -o x.csv"):
         assert "call it x." in run(command, capsys, 1)[1]
-    run("randomize plan.json answers.csv --keep-going -o r.parquet", capsys)
+    run("randomize plan.json answers.csv --keep-going -o r.parquet --force", capsys)
     assert "call it x.npz" in run("count r.parquet -o x.json", capsys, 1)[1]
     assert not list(Path().glob("x.*"))
 

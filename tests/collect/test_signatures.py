@@ -113,7 +113,7 @@ def test_signing_and_verifying(folder: Path, capsys: pytest.CaptureFixture[str])
     assert main(["verify", "plan.json", "--key", key]) == 1
     assert f"the plan {NEXT.fingerprint} is not signed by the key {key}" in capsys.readouterr().err
     assert main(["sign", "plan.json", "--key", "key.pem"]) == 1
-    assert "plan.sig: is there already" in capsys.readouterr().err
+    assert "plan.sig: exists already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.text.fixed_phrases import influence_in_words
 from tests.support.situations import tiny, values
 from tests.support.surveys import repeated, some_counts
 
@@ -25,7 +26,7 @@ def test_an_answer_says_its_interval_or_that_there_are_not_enough_reports() -> N
     assert all(map(isnan, few.confidence_interval()))
     assert str(few) == f"{few.value:.3f} (not enough reports for this question; population)"
     assert many.confidence_interval(np.float32(0.5)) == many.confidence_interval(0.5)
-    assert repr(many) == f"<Answer {many}, 20,000 reports, ±{many.influence:.3f} if 1% are crafted>"
+    assert repr(many) == f"<Answer {many}, 20,000 reports{influence_in_words(many.influence)}>"
     for level in (0, 1, 95, "0.95", np.nan, None, 1 - 1e-16):
         with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1, such as 0.95; found"):
             many.confidence_interval(level)

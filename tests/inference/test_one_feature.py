@@ -1,5 +1,6 @@
 """Weights of centring: that they are the best, by enumeration, and where there are none."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -103,3 +104,24 @@ def test_many_tables_have_the_weights_that_each_has_alone() -> None:
             assert every.weights is not None
             assert np.array_equal(every.weights[table, 0], one.weights)
             assert np.array_equal(every.of_tables(np.array([table])).weights[0, 0], one.weights)
+
+
+def test_weights_of_many_tables_go_with_their_tables_rows_and_columns() -> None:
+    """Two tables of three columns, by hand; an axis without weights is the same for all."""
+    axis = Axis.of(dn.UnaryEncoding(p=0.2, q=0.7).bind(dn.Choice("a", [*"xyz"])), centred=True)
+    many = replace(axis, weights=np.arange(6.0).reshape(2, 1, 3))
+    found = {
+        "rows": many.by_row(2), "tables": many.of_tables(np.array([1])),
+        "order": many.in_order(np.array([[2, 0, 1], [0, 2, 1]])), "plain": many.plain,
+    }  # fmt: skip
+    weights = {title: None if one.weights is None else one.weights.tolist() for title, one in found.items()}
+    assert weights == {
+        "rows": [[0, 1, 2], [0, 1, 2], [3, 4, 5], [3, 4, 5]],
+        "tables": [[[3, 4, 5]]],
+        "order": [[[2, 0, 1]], [[3, 5, 4]]],
+        "plain": None,
+    }
+    none = np.array([0])
+    assert axis.by_row(2) is axis.of_tables(none) is axis.in_order(none) is axis.plain is axis
+    assert axis == found["plain"] != many
+    assert hash(axis) == hash(found["plain"])

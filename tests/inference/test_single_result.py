@@ -116,14 +116,14 @@ def test_results_print_what_they_are_about() -> None:
     est = estimated(5000, 1)
     cell = est.cell(smoker=True)
     low, high = cell.confidence_interval()
+    forged = "; if 1% of the reports were forged, it could move by up to {:.2g}"
     assert (
         str(cell) == f"{cell.value:.4f} (SE {cell.stderr:.4f}; 95% CI {low:.4f} to {high:.4f}; population)" == f"{cell}"
     )
-    assert repr(cell) == f"<Answer {cell}, 5,000 reports, ±{cell.influence:.2g} if 1% are crafted>"
+    assert repr(cell) == f"<Answer {cell}, 5,000 reports{forged.format(cell.influence)}>"
     assert str(est.about("respondents").cell(smoker=True)).endswith("; respondents)")
     difference = est.difference("smoker", between=BETWEEN)
-    crafted = f"±{difference.influence:.2g} if 1% are crafted"
-    assert repr(difference) == f"<difference {difference}, 5,000 reports, {crafted}>"
+    assert repr(difference) == f"<difference {difference}, 5,000 reports{forged.format(difference.influence)}>"
     assert str(difference).endswith("; population)")
     few = estimated(20, 1, 1.0).difference("smoker", between=BETWEEN)
     assert str(few).endswith("(not enough reports for this question; population)")
@@ -184,7 +184,9 @@ def test_summaries_say_whom_they_are_about() -> None:
     assert lines[0] == "Estimate (consistent) of smoker x age, about the population; 90% intervals; 5,000 reports."
     row = est.project("age").table(level=0.9).to_pylist()[3]
     told = [f"{row[name]:.4f}" for name in ("proportion", "stderr", "low", "high")]
-    assert lines[-1].split() == ["65+", *told]
+    assert lines[-3].split() == ["65+", *told]
+    moved = max(est.project(name).table().influence for name in est.names)
+    assert lines[-2:] == ["", f"If 1% of the reports were forged, a share could move by up to {moved:.2g}."]
     assert "not enough reports" in estimated(3, 1, 1.0).summary()
     schema = dn.Schema([dn.Flag("smoker"), dn.Flag("drinker")])
     counts = dn.simulate.counts(np.array([[400, 300], [100, 200]]), dn.Plan(schema, epsilon=6.0), 1)
@@ -195,7 +197,8 @@ def test_summaries_say_whom_they_are_about() -> None:
     assert [row["p_value"] for row in rows] == found.pvalue.tolist()
     assert found.variance == pytest.approx(found.stderr**2)
     lines = found.summary().splitlines()
-    assert lines[0] == "Linear regression of smoker, about the population; 95% intervals; 1,000 reports."
+    forged = f"if 1% of the reports were forged, it could move by up to {found.influence.max():.2g}"
+    assert lines[0] == f"Linear regression of smoker, about the population; 95% intervals; 1,000 reports; {forged}."
     assert lines[-1].split()[:2] == ["drinker", f"{found.coefficients[1]:.4f}"]
     few = dn.regress(
         dn.simulate.counts(np.array([[4, 3], [1, 2]]), dn.Plan(schema, epsilon=0.5), 1), "smoker", ["drinker"]

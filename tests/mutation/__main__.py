@@ -10,7 +10,7 @@ import json
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,10 @@ from tests.mutation.covering import Covering
 from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.groups import GROUPS, HERE, ROOT, Group
 from tests.mutation.mutants import Mutant, mutants
-from tests.mutation.running import ALONE, in_child, module_name, tested, warm
+from tests.mutation.running import ALONE, examples_without_shrinking, in_child, module_name, tested, warm
 
 SEED = 20  # of the sample
-LEAST_SECONDS = 20.0  # A mutant has at least this time, for an import and its first tests.
+LEAST_SECONDS = 8.0  # A mutant has at least this time of a processor, for an import and its first tests.
 NOTES = HERE / ".pytest_cache" / "lines_of_tests"  # Which lines each test runs, by the digest of what was run.
 
 
@@ -33,8 +33,10 @@ def main() -> None:
     parser.add_argument("groups", nargs="*", default=list(GROUPS), metavar="group", help=", ".join(GROUPS))
     parser.add_argument("--sample", type=int, default=100, help="mutants of a group (default 100)")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--seconds", type=float, default=40.0, help="of the quickest tests of a mutant")
-    parser.add_argument("--only", default="", help="only mutants whose text holds this, of all there are")
+    parser.add_argument(
+        "--seconds", type=float, default=40.0, help="of a processor, for the quickest tests of a mutant"
+    )
+    parser.add_argument("--only", nargs="*", default=[], help="only mutants whose text holds one of these, of all")
     options = parser.parse_args()
     rows = [_group(name, GROUPS[name], options) for name in options.groups]
     print("\n| code | mutants | tried | killed | equivalent | survived |\n|---|---|---|---|---|---|")
@@ -44,11 +46,14 @@ def main() -> None:
 
 def _group(name: str, group: Group, options: argparse.Namespace) -> tuple[str, int, int, int, int, int]:
     every = [mutant for path in group.files for mutant in mutants(path)]
-    sample = [one for one in every if options.only in str(one)] if options.only else _sample(every, options)
+    only = [one for one in every if any(text in str(one) for text in options.only)]
+    sample = only if options.only else _sample(every, options)
     notes = [_noted(path, group.files) for path in group.test_files]
     warm(sorted({module for note in notes for module in note["modules"]}))
     assert "deniable" not in sys.modules, "the package is imported anew for each mutant"
-    control = in_child(lambda: tested("", None, [str(path) for path in group.test_files]), 600)
+    seconds = {test: took for note in notes for test, took in note["seconds"].items()}
+    some, _ = _quickest(seconds, seconds, options.seconds)
+    control = in_child(lambda: tested("", None, some), LEAST_SECONDS + 3 * options.seconds)
     assert control == {"code": 0, "last": ""}, f"tests fail in a child without a fault: {control}"
     results = [_tried(mutant, notes, options.seconds) for mutant in sample]
     for mutant, how in zip(sample, results, strict=True):
@@ -69,7 +74,7 @@ def _tried(mutant: Mutant, notes: Sequence[dict[str, Any]], most: float) -> str:
     work = lambda: tested(module_name(mutant.path, ROOT), mutant, tests)  # noqa: E731
     found = in_child(work, LEAST_SECONDS + 3 * seconds) if tests else {"code": 0, "last": "no test runs it"}
     how = "killed" if found is None or found["code"] not in (0, 5) else "survived"
-    if how == "survived" and (mutant.path.name, mutant.what) in EQUIVALENT:
+    if how == "survived" and (mutant.path.name, mutant.source, mutant.what) in EQUIVALENT:
         how = "equivalent"
     last = found["last"] if found else "too slow"
     print(f"{how:9} {time.monotonic() - began:5.1f} s  {mutant}  {last}", file=sys.stderr, flush=True)
@@ -81,8 +86,13 @@ def _chosen(mutant: Mutant, notes: Sequence[dict[str, Any]], most: float) -> tup
     lines = {(str(mutant.path), line) for line in range(mutant.line, mutant.last_line + 1)}
     seconds = {test: took for note in notes for test, took in note["seconds"].items()}
     running = [test for note in notes for test, ran in note["lines"].items() if any(tuple(at) in lines for at in ran)]
+    return _quickest(running or seconds, seconds, most)
+
+
+def _quickest(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> tuple[list[str], float]:
+    """The quickest of some tests, as many as take so many seconds together, and their seconds."""
     chosen, total = [], 0.0
-    for test in sorted(running or seconds, key=seconds.__getitem__):
+    for test in sorted(tests, key=seconds.__getitem__):
         total += seconds[test]
         if total > most:
             break
@@ -107,6 +117,7 @@ def _noted(path: Path, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _covering(path: Path, files: set[Path]) -> dict[str, Any]:
+    examples_without_shrinking()
     covering = Covering(files)
     pytest.main([*ALONE, "-m", "not slow", str(path)], plugins=[covering])
     return covering.result()

@@ -1,7 +1,8 @@
 """Which tests run which lines: each mutant is tried on the tests that run it, the quickest first."""
 
 import sys
-from collections import defaultdict
+import time
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -10,9 +11,11 @@ import pytest
 
 from tests.mutation.groups import HERE
 
+CALLS = 30  # A function's lines are looked at in so many of its calls by one test: more show hardly any other.
+
 
 class Covering:
-    """A plugin of pytest that notes, for each test, the lines of some files that it ran, and its seconds."""
+    """A plugin of pytest that notes, for each test, the lines of some files that it ran, and its processor seconds."""
 
     def __init__(self, files: set[Path]) -> None:
         self.files = {str(path) for path in files}
@@ -23,7 +26,7 @@ class Covering:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         """A test with its fixtures, traced."""
-        noted, files = self.lines[item.nodeid], self.files
+        noted, files, calls = self.lines[item.nodeid], self.files, Counter[int]()
 
         def line_of(frame: FrameType, event: str, _: Any) -> Any:
             if event == "line":
@@ -32,19 +35,21 @@ class Covering:
 
         def called(frame: FrameType, *_: Any) -> Any:
             if frame.f_code.co_filename in files:
+                calls[id(frame.f_code)] += 1
                 noted.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
-                return line_of
+                return line_of if calls[id(frame.f_code)] <= CALLS else None
             return None
 
+        began = time.process_time()
         sys.settrace(called)
         try:
             return (yield)
         finally:
             sys.settrace(None)
+            self.seconds[item.nodeid] = time.process_time() - began
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Seconds of a test, with its fixtures; and whether it failed, which it must not without a fault."""
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        """Whether a test failed, which it must not without a fault."""
         if report.failed:
             self.failed.append(report.nodeid)
 

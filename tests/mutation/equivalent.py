@@ -1,15 +1,64 @@
-"""Mutants that no test can kill, with the reason: they do the same as the code."""
+"""Mutants that no test can kill, with the reason: they give the same results as the code."""
 
-EQUIVALENT: dict[tuple[str, str], str] = {  # (file, what) -> why
+SAME_ORDER = "the smaller or the larger of two whole numbers is the same in any order"
+REMEMBERED = "how many plans are remembered changes no result"
+ONE_BY_ONE = "values are counted alike in both ways; it only says which one is faster"
+AS_MANY = "both always have one length, so that there is nothing to be strict about"
+THE_SAME_ONE = "there is one, which is the first and the last; or all have the same length"
+UNREAD = "more is set aside than is read"
+
+KEPT = "PLANS_KEPT = 1 << 10"
+FEW = "FEW_VALUES = 12"
+ALL = "packed, rows = [np.full((reports + 7) // 8, 255, np.uint8)], [0]"
+PART = "part = table if len(table) <= rows else table.slice(start, rows)"
+SIGNS = "return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))"
+BY_ROW = "return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))"
+MARKED = "marked = np.zeros(len(arrays[0]), np.uint16)"
+AT_MOST = "if not 0 <= code < max(self.columns, 2):"
+BELOW = 'raise PlanError(f"a code here is below {max(self.columns, 2)}; found {abbreviated(code)}")'
+
+EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
     (
         "one_feature.py",
+        SIGNS,
         "arithmetic: noise * np.array([[1.0, -1.0], [-1.0, 1.0]]) -> noise / np.array([[1.0, -1.0], [-1.0, 1.0]])",
     ): "a product with 1 or -1 is the quotient by it, to the last bit",
     (
         "perturb.py",
+        "records = max(1 << 10, min(BLOCK, SET_NUMBERS // values & -8))",
         "swapped: min(BLOCK, SET_NUMBERS // values & -8) -> min(SET_NUMBERS // values & -8, BLOCK)",
-    ): "the smaller of two whole numbers is the same in any order",
-    ("base.py", "swapped: max(self.columns, 2) -> max(2, self.columns)"): (
-        "the larger of two whole numbers is the same in any order"
+    ): SAME_ORDER,
+    **{
+        ("base.py", line, "swapped: max(self.columns, 2) -> max(2, self.columns)"): SAME_ORDER
+        for line in (AT_MOST, BELOW)
+    },
+    **{
+        ("fields.py", KEPT, what): REMEMBERED
+        for what in (
+            "arithmetic: 1 << 10 -> 1 >> 10",
+            *(f"constant: {pair}" for pair in ("1 -> 2", "1 -> 0", "10 -> 11", "10 -> 9")),
+        )
+    },
+    (
+        "tally_kinds.py",
+        "if everything.cells <= max(WHOLE_CELLS, 4 * cells[-1]) and order > 1:",
+        "swapped: max(WHOLE_CELLS, 4 * cells[-1]) -> max(4 * cells[-1], WHOLE_CELLS)",
+    ): SAME_ORDER,
+    **{("bitplanes.py", FEW, f"constant: 12 -> {other}"): ONE_BY_ONE for other in (11, 13)},
+    ("evidence_planes.py", PART, "comparison: len(table) <= rows -> len(table) < rows"): (
+        "a part of as many rows as there are is the whole table"
     ),
+    **{
+        ("evidence_planes.py", ALL, what): UNREAD
+        for what in ("arithmetic: (reports + 7) // 8 -> (reports + 7) * 8", "constant: 7 -> 8", "constant: 8 -> 7")
+    },
+    **{("fields.py", MARKED, f"constant: 0 -> {other}"): THE_SAME_ONE for other in (1, -1)},
+    ("one_feature.py", BY_ROW, "constant: 0 -> -1"): THE_SAME_ONE,
+    ("fields.py", "return [self.columns[0].to_arrow(shown)]", "constant: 0 -> -1"): THE_SAME_ONE,
+    ("fields.py", "return arrays[0].indices.to_numpy()", "constant: 0 -> -1"): THE_SAME_ONE,
+    (
+        "fields.py",
+        "return dict(zip(table.column_names, table.columns, strict=True))",
+        "constant: True -> False",
+    ): AS_MANY,
 }

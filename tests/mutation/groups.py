@@ -29,7 +29,7 @@ class Group(NamedTuple):
 
 DEVICE = ("test_client*.py", "test_spec.py", "survey/test_plan*.py", "survey/test_missing_and_labels.py")
 RANDOM = ("reports/test_r*.py", "reports/test_perturb.py", "reports/test_arm*.py", "reports/test_missing_answers.py")
-COUNTED = ("counts/test_*.py", "test_damaged_files.py")
+COUNTED = ("counts/test_[!ow]*.py", "test_copies.py")  # not on engines and in warehouses
 GROUPS = {
     "client": Group(("client.py",), DEVICE),
     "protocols": Group(
@@ -42,10 +42,10 @@ GROUPS = {
     ),
     "evidence": Group(
         ("counts/evidence_planes.py", "reports/fields.py", "kernels/bitplanes.py", "kernels/hashing.py"),
-        (*RANDOM, "counts/test_*.py", "kernels/test_*.py"),
+        ("counts/test_[cdet]*.py", "kernels/test_*.py", "reports/test_fields.py", "reports/test_re*.py"),
     ),
     "counts": Group(
-        ("counts/count*.py", "counts/[alrst]*.py", "counts/checks.py", "counts/fit.py"), (*COUNTED, "test_copies.py")
+        ("counts/count*.py", "counts/[alrst]*.py", "counts/checks.py", "counts/fit.py"), COUNTED
     ),
     "axis": Group(
         ("inference/one_feature.py",),

@@ -69,6 +69,11 @@ class Mutant:
             getattr(parent, field)[index] = new
         return ast.fix_missing_locations(tree)
 
+    @property
+    def source(self) -> str:
+        """The first line of what is changed, as it stands, without a comment."""
+        return self.path.read_text(encoding="utf-8").splitlines()[self.line - 1].split("  #")[0].strip()
+
     def __str__(self) -> str:
         return f"{self.path.name}:{self.line}: {self.what}"
 

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from tests.mutation.mutants import Mutant
 
 # One process, no cache, and no warning that plugins are imported already: that is what a warm process is for.
 ALONE = ("-x", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+WAITING = 10  # Seconds by the clock for each of the processor's, before a child that hardly works is ended.
 
 
 class Faulty(MetaPathFinder, SourceFileLoader):
@@ -51,27 +53,36 @@ def warm(modules: Sequence[str]) -> None:
 
 
 def in_child(work: Callable[[], Any], seconds: float) -> Any:
-    """What some work gives, as JSON, done in a child of its own process group; None if it takes longer than this."""
+    """What some work gives, as JSON, done in a child of its own process group; None if it takes longer than this.
+
+    Seconds are the processor's, so that a busy machine kills no mutant; who waits for something has WAITING times as
+    many by the clock. A child that a signal ends, as by memory that is not its own, gives None as well.
+    """
     with tempfile.TemporaryDirectory(prefix="mutant") as folder:
         child = os.fork()
         if not child:
-            _child(work, Path(folder))
-        end = time.monotonic() + seconds
-        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            _child(work, Path(folder), seconds)
+        end = time.monotonic() + WAITING * seconds
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0):
             if time.monotonic() > end:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(child, signal.SIGKILL)
                 os.waitpid(child, 0)
                 return None
             time.sleep(0.01)
+        if os.WIFSIGNALED(ended[1]):
+            return None
         answer = Path(folder, "answer.json")
         if not answer.exists():
             raise RuntimeError(Path(folder, "printed").read_text(encoding="utf-8", errors="replace")[-3000:])
         return json.loads(answer.read_text(encoding="utf-8"))
 
 
-def _child(work: Callable[[], Any], folder: Path) -> None:
+def _child(work: Callable[[], Any], folder: Path, seconds: float) -> None:
     os.setsid()
+    used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
+    most = int(used + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     quiet = os.open(folder / "printed", os.O_CREAT | os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(quiet, stream)
@@ -101,13 +112,13 @@ def tested(name: str, mutant: Mutant | None, tests: Sequence[str]) -> dict[str, 
     """Run tests on a module with a fault: pytest's exit code, and the first test that failed."""
     if mutant is not None:
         sys.meta_path.insert(0, Faulty(name, mutant))
-    _examples_without_shrinking()
+    examples_without_shrinking()
     first = _First()
     code = pytest.main([*ALONE, "-m", "not slow", *tests], plugins=[first])
     return {"code": int(code), "last": first.failed}
 
 
-def _examples_without_shrinking() -> None:
+def examples_without_shrinking() -> None:
     """Examples of hypothesis are the same for all mutants, not judged by their time, and not made smaller."""
     from hypothesis import Phase, settings
 

@@ -1,15 +1,15 @@
 """The probabilities of bits that occur together, and the moments that follow, against exact enumeration."""
 
 from fractions import Fraction
-from itertools import combinations
-from math import factorial
+from itertools import combinations, permutations
+from math import factorial, prod
 
 import numpy as np
 import pytest
 
 import deniable as dn
 from deniable.survey.protocols.base import Protocol
-from deniable.survey.protocols.dependence import Dependence, groupings, partitions
+from deniable.survey.protocols.dependence import Dependence, groupings, over_distinct, partitions
 from tests.support.channels import codes, column_codes, evidence_channel, expectation
 from tests.support.situations import values
 
@@ -99,3 +99,63 @@ def test_partitions_and_groupings() -> None:
     for total in range(1, 6):  # all groupings together are the Bell numbers
         assert sum(groupings(parts) for parts in partitions(total)) == {1: 1, 2: 2, 3: 5, 4: 15, 5: 52}[total]
     assert groupings((2, 2)) == factorial(4) // (2 * 2 * 2)
+
+
+@every_protocol
+def test_the_total_variance_is_the_trace_of_the_centred_noise(protocol: Protocol) -> None:
+    """By enumeration: of a choice the same for every true value, of a flag the mean over both."""
+    p, q = protocol.channel
+    assert protocol.dependence.p_and_d == (float(p), float(q - p))
+    m = protocol.columns
+    traces = []
+    for code in codes(protocol):
+        law = evidence_channel(protocol, code)
+        bits = np.array(list(law), float).reshape(len(law), m)
+        chances = np.array([float(chance) for chance in law.values()])
+        z = (bits - float(p)) / float(q - p)
+        centred = z - z.mean(axis=1, keepdims=True) if m > 1 else z
+        traces.append(chances @ (centred - chances @ centred) ** 2)
+    expected = [own.sum() for own in traces]
+    assert protocol.total_variance == pytest.approx(np.mean(expected), rel=1e-10, abs=1e-12)
+    if m > 1:
+        assert expected == pytest.approx([expected[0]] * len(expected), rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["unary", "2 of 6", "GRR of 6", "hashing"])
+def test_central_moments_of_single_bits_are_those_of_enumeration(name: str) -> None:
+    protocol = PROTOCOLS[name]
+    p, q = protocol.channel
+    law = evidence_channel(protocol, 0)
+    some = [(0, ()), (1, ()), (2, ()), (1, (1,)), (0, (2, 1)), (2, (1, 1)), (0, (1, 1, 1)), (1, (2, 1)), (3, (1,))]
+    for own, parts in some:
+
+        def moment(bits: tuple[int, ...], own: int = own, parts: tuple[int, ...] = parts) -> Fraction:
+            others = [(bits[1 + k] - p) ** part for k, part in enumerate(parts)]
+            return (bits[0] - q) ** own * prod(others, start=Fraction(1))
+
+        assert protocol.dependence.central_moment(own, parts) == expectation(law, moment)
+
+
+@pytest.mark.parametrize("parts", [(), (1,), (3,), (1, 1), (2, 1), (2, 2), (1, 1, 1), (2, 1, 1), (1, 1, 1, 1)])
+def test_sums_over_different_values_by_brute_force(parts: tuple[int, ...]) -> None:
+    weights = [3, -2, 5, 7, 11]  # the first is that of the true value
+    exact = sum(
+        prod(weights[at] ** part for at, part in zip(places, parts, strict=True))
+        for places in permutations(range(1, 5), len(parts))
+    )
+    power_sums = {k: sum(w**k for w in weights) for k in range(1, 5)}
+    found = over_distinct(parts)
+    assert exact == sum(
+        times * weights[0] ** power * prod(power_sums[k] for k in sums) for (power, sums), times in found.items()
+    )
+
+
+@pytest.mark.parametrize("protocol", [dn.GRR(epsilon=1.0), dn.SubsetSelection(epsilon=1.0), dn.Public()], ids=str)
+def test_a_protocol_that_is_not_bound_does_not_know_its_feature(protocol: Protocol) -> None:
+    questions = [
+        lambda: protocol.total_variance, lambda: protocol.noise(0), lambda: protocol.patterns,
+        lambda: protocol.likelihood([True]), lambda: protocol.with_fresh(40_000),
+    ]  # fmt: skip
+    for question in questions:
+        with pytest.raises(dn.PlanError, match="does not know its feature yet"):
+            question()

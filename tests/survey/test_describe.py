@@ -13,6 +13,7 @@ import deniable as dn
 from deniable.survey.aim import Aim
 from deniable.survey.describe import ARM_HEAD, HEAD, arm_rows, describe, epsilon_in_words, protocol_rows, who_draws
 from deniable.survey.half_widths import HalfWidths
+from deniable.survey.planning.hardly_known import people_in_words
 from deniable.survey.privacy import of_report, of_weakest_question
 from deniable.text.width import width
 from tests.support.random_plans import random_plan
@@ -191,6 +192,13 @@ def test_too_few_people_are_said_loudly(n: int) -> None:
     assert "\033[1;33mTOO FEW PEOPLE" in describe(plan, colour=True)
 
 
+def test_more_people_than_there_are() -> None:
+    assert people_in_words(9e9) == "more people than live on earth"
+    assert people_in_words(123_456) == "about 120,000 people"
+    plan = dn.design(dn.Schema([dn.Choice("a", values(40)), dn.Choice("b", values(40))]), epsilon=0.01, n=1_000)
+    assert "take more people than live on earth" in prose(plan)
+
+
 def test_half_of_the_tables_are_not_most() -> None:
     schema = dn.Schema([dn.Flag("a"), dn.Choice("b", values(6)), dn.Choice("c", values(6))])
     plan = dn.design(schema, epsilon=1.0, want=["a", ("b", "c")], n=3_000)
@@ -199,6 +207,9 @@ def test_half_of_the_tables_are_not_most() -> None:
         True,
     ]
     assert "TOO FEW" not in prose(plan)
+    assert "With 3,000 people, 1 of 2 tables would hardly be known" in prose(plan)
+    assert "--want" in prose(plan)
+    assert "hardly be known" not in prose(dn.design(schema, epsilon=1.0, want=["a", ("b", "c")], n=300_000))
     less = dn.design(schema, epsilon=1.0, want=["a", ("b", "c"), ("a", "b", "c")], n=3_000)
     assert "TOO FEW PEOPLE: with 3,000, 2 of 3 tables" in prose(less)
 
@@ -294,7 +305,7 @@ def test_words_of_random_plans() -> None:
 
 def test_both_promises_are_said_and_when_the_second_one_holds() -> None:
     text = prose(DESIGNS["blocks"])
-    assert "one whole report changes nobody's odds" in text
+    assert "one whole report changes the odds" in text
     assert "One answer alone, if all others are known: the odds of the least protected one" in text
     assert "Answers that are asked together each have all of their block's epsilon." in text
     text = prose(DESIGNS["one block"])

@@ -343,3 +343,28 @@ def test_too_small_an_epsilon_is_refused_with_the_least_possible(name: str) -> N
         asked(name, math.nextafter(least, 0), 300)
     if name == "GRR":
         assert least == pytest.approx(math.log(1 + 300 / 65535), rel=1e-14)
+
+
+@pytest.mark.parametrize("m", [3, 4, 10, 60])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])
+def test_as_many_buckets_as_give_the_least_variance(epsilon: float, m: int) -> None:
+    """The trace of the noise of every number of buckets, whose covariance is held against enumeration elsewhere."""
+    feature = dn.Choice("town", [f"t{k}" for k in range(m)])
+    traces = {
+        g: np.trace(dn.LocalHashing(epsilon=epsilon, buckets=g).bind(feature).noise(0)) for g in range(2, max(m, 3))
+    }
+    chosen = dn.LocalHashing(epsilon=epsilon).bind(feature)
+    assert isinstance(chosen, dn.LocalHashing)
+    assert traces[chosen.buckets] == pytest.approx(min(traces.values()), rel=1e-4)
+
+
+def test_patterns_of_hashing_alone_are_not_exact() -> None:
+    """Five values of a cubic hash are not independent; all that others show is known to the last pattern."""
+    kinds = (dn.RandomizedResponse, dn.GRR, dn.SubsetSelection, dn.UnaryEncoding, dn.LocalHashing, dn.Public)
+    assert [kind for kind in kinds if not kind.exact_patterns] == [dn.LocalHashing]
+
+
+def test_the_ends_of_what_can_be_asked_for() -> None:
+    """An epsilon above 64 is 64; p may be the least numerator and q the greatest."""
+    assert dn.GRR(epsilon=1000.0).epsilon == dn.GRR(epsilon=64.0).epsilon == 64.0
+    assert dn.RandomizedResponse(p=1 / 65536, q=65535 / 65536).integers == {"p": 1, "q": 65535}

@@ -4,6 +4,7 @@ import numpy as np
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers, tidy
+from deniable.estimates.designs.crafted_reports import influence, influence_in_one_survey
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
 from deniable.files import joined_sources
@@ -45,7 +46,7 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     )
     if before.features != after.features or before.subject != after.subject:
         raise EstimateError(
-            "compare takes estimates of the same features with the same values, in the same order and about the same; "
+            "compare takes estimates of the same features and values, in the same order, about the same people; "
             f"found {abbreviated(before)} and {after!r}"
         )
     level, rows = checked_level(level), all_answers(before.features)
@@ -64,5 +65,6 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     }
     title, reports = f"{TIMES.join(before.names)}, after less before", before.asked + after.asked
     everybody = before.n + after.n
-    about = About(title, CHANGES, before.subject, level, reports, respondents=everybody)
+    crafted = influence_in_one_survey([(influence(est.groups, rows), est.n) for est in (before, after)])
+    about = About(title, CHANGES, before.subject, level, reports, respondents=everybody, influence=crafted)
     return tidy(before.features, numbers, about, "the comparison")

@@ -210,8 +210,8 @@ class Expectation:
         -------
         float
             The share of simulated surveys of this size, with the guess as their truth, in which the rule that says "not
-            enough reports" gives an interval. The same question has the same answer each time. It takes a second or
-            two; less if the answer is plain.
+            enough reports" gives an interval. The same question has the same answer each time. It takes seconds;
+            less if the answer is plain.
         """
         return answer_chance(self.simulated(_question(question, answers)))
 

@@ -30,6 +30,7 @@ from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, answered_weights
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
+from deniable.estimates.designs.crafted_reports import influence_of_kinds
 from deniable.estimates.designs.groups import evidence_of
 from deniable.estimates.estimate import Estimate
 from deniable.inference.about_whom import Subject, checked_subject
@@ -127,7 +128,9 @@ def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *,
         covariance = covariance * (n / max(n - len(x), 1))
     share, least = float(found.mean[with_outcome[0]]), float(found.mean[np.diagonal(squares)].min())
     why = "" if found.reports else _too_rare(n, share, least, rarest)
-    return Regression(told, terms, b, covariance, n, subject, shape_of(found, slopes, n, subject), why)
+    crafted = influence_of_kinds(found.reports, slopes, n)
+    shape = shape_of(found, slopes, n, subject)
+    return Regression(told, terms, b, covariance, n, subject, shape, why, influence=crafted)
 
 
 def _too_rare(n: int, share: float, least: float, rarest: str) -> str:

@@ -111,7 +111,7 @@ def run(output: str | Path) -> None:
     print(*aligned(head, rows, numbers=(2, 3, 4, 5), rule=True, colour=colour), sep="\n")
     print("\n" + textwrap.fill(_without_a_design(estimates), 100))
     write_page(counts, output, title=TITLE)
-    _say("5. All of it on a page: every question, what goes together, and what could not be answered.")
+    _say("5. A page of all results: every question, what goes together, and what could not be answered.")
     print(f"Open {Path(output).resolve()}")
 
 

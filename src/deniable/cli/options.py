@@ -51,10 +51,11 @@ def add_force(command: argparse.ArgumentParser) -> None:
     command.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
-def check_new(path: str, *, force: bool) -> None:
-    """Refuse to write over a file that is there, unless it is said."""
-    if not force and Path(path).exists():
-        raise DeniableError(f"{path}: is there already; give another output, or write over it: --force")
+def check_new(path: str, *, force: bool, why: str = "") -> None:
+    """Refuse to write over a file that is there, unless it is said, with the reason if there is one."""
+    if not force and Path(path).is_file():
+        because = f" ({why})" if why else ""
+        raise DeniableError(f"{path}: exists already{because}; give another output, or overwrite it: --force")
 
 
 def add_level(command: argparse.ArgumentParser) -> None:

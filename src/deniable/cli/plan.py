@@ -153,11 +153,11 @@ def _only_wanted(schema: "Schema", design: "Design") -> "Schema":
 
 
 def _is_plan(path: str, plan: "Plan") -> bool:
-    """Whether a file is of this plan already, so that writing it once more loses nothing."""
+    """Whether a file is of this plan already, its aim included, so that writing it once more loses nothing."""
     from deniable.survey.plan import Plan
 
     try:
-        return Plan.load(path) == plan
+        return Plan.load(path).to_json() == plan.to_json()
     except PlanError:
         return False
 
@@ -165,8 +165,10 @@ def _is_plan(path: str, plan: "Plan") -> bool:
 def _found(plan: "Plan", arguments: argparse.Namespace) -> str:
     """What was looked for: the least number of people, or the least epsilon."""
     from deniable.survey.describe import epsilon_in_words
+    from deniable.survey.planning.hardly_known import EVERYBODY
 
     goal = f"the least for half-widths of at most {100 * arguments.half_width:g} %"
     if arguments.people is None:
-        return f"{plan.n:,} people are {goal} at epsilon {arguments.epsilon:g}."
+        earth = "; more than live on earth" if plan.n is not None and plan.n > EVERYBODY else ""
+        return f"{plan.n:,} people are {goal} at epsilon {arguments.epsilon:g}{earth}."
     return f"Epsilon {epsilon_in_words(plan.epsilon)} is {goal} with {plan.n:,} people."

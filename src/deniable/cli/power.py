@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import add_command, people_of, share_of
@@ -60,13 +61,19 @@ def _power(arguments: argparse.Namespace) -> None:
     said = [] if effect is None or n is None else [_probability(plan, first, second, kind, effect, n, guess)]
     if effect is not None:
         people = plan.needed(first, second, power=arguments.power, guess=guess, **{kind: effect})
-        said.append(f"People for a power of {arguments.power:.0%}: {people:,}.")
+        said.append(f"People for a power of {arguments.power:.0%}: {_people(people)}.")
     if n is not None:
         said.append(_smallest(plan, first, second, kind, n, guess, arguments.power))
     if effect is not None:
         said.append(str(plan.interval(first, second, n=n, power=arguments.power, guess=guess, **{kind: effect})))
     what = "" if effect is None else f" of {_in_words(kind, effect)}"
     print(f"To see a {kind}{what} {of}, by a two-sided test at 5 %:", *said, sep="\n")
+
+
+def _people(number: int) -> str:
+    from deniable.survey.planning.hardly_known import EVERYBODY
+
+    return f"{number:,}" if number <= EVERYBODY else f"{number:,}, more than live on earth"
 
 
 def _check(effect: float | None, n: int | None, power: float) -> None:
@@ -107,7 +114,8 @@ def indicator_of(schema: "Schema", text: str) -> Any:
 
     if text in schema:
         if not isinstance(feature := schema[text], Flag):
-            raise DeniableError(f"{text} is a choice: say which answer, such as {text}={feature.answers[0]}")
+            example = quote(f"{text}={feature.answers[0]}")
+            raise DeniableError(f"{text} is a choice: say which answer, such as {example}")
         return text
     name, _, answer = text.partition("=")
     while "=" in answer and name not in schema:  # a name may have the sign in it

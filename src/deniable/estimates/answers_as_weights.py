@@ -4,7 +4,7 @@ A weighted sum of entries whose weights are a product over features has one vect
 (all, column 1, ..., column m); a feature that is not looked at has (1, 0, ..., 0).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import EstimateError, abbreviated, listed
+from deniable.errors import EstimateError, abbreviated, listed, meant
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
@@ -64,7 +64,8 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     """One vector per feature: that of the answer, or of everybody for a feature that is not asked about."""
     names = names_of(features)
     if unknown := [name for name in answers if name not in names]:
-        raise EstimateError(f"no feature {abbreviated(unknown[0])} here; there are {listed(names)}")
+        alike = meant(unknown[0], names)
+        raise EstimateError(f"no feature {abbreviated(unknown[0])} here; there are {listed(names)}{alike}")
     vectors = {}
     for feature in features:
         if feature.name in answers:
@@ -156,9 +157,14 @@ def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Ar
         (a, is_a, _), (b, is_b, _) = two_indicators(features, what, (name, answer))
         pieces += [{a: is_a, b: is_b}, {b: is_b}]
         seen.append(set(answer_places(feature_named(features, b), answer)))
-    if seen[0] & seen[1]:
-        raise EstimateError(told)
+    check_apart(feature_named(features, b), seen[0], seen[1])
     return pieces
+
+
+def check_apart(feature: Feature, first: Collection[int], second: Collection[int]) -> None:
+    """Refuse two groups of answers that have some in common, by their names."""
+    if both := [repr(feature.answers[place]) for place in sorted({*first} & {*second})]:
+        raise EstimateError(f"between takes two different groups of answers; {' and '.join(both)} is in both")
 
 
 def _named_answer(what: Any) -> tuple[str, Any]:
@@ -220,5 +226,6 @@ def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]
     have = names_of(features)
     unknown = [name for name in names if not isinstance(name, str) or name not in have]
     if not names or unknown or len(set(names)) < len(names):
-        raise EstimateError(f"{asker} {listed(have)}; found [{listed(unknown[:1] or names)}]")
+        alike = meant(unknown[0], have) if unknown else ""
+        raise EstimateError(f"{asker} {listed(have)}; found [{listed(unknown[:1] or names)}]{alike}")
     return [have.index(name) for name in names]

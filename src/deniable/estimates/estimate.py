@@ -186,7 +186,7 @@ class Estimate:
             return NotImplemented
         if self.features != other.features or self.subject != other.subject:
             raise EstimateError(
-                "estimates add over the same features with the same values, in the same order and about the same; "
+                "estimates add over the same features with the same values, in the same order, about the same people; "
                 f"found {', '.join(self.names)}, about the {self.subject}, and {', '.join(other.names)}, about the "
                 f"{other.subject}"
             )

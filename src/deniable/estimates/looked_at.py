@@ -12,7 +12,7 @@ from deniable.inference.intervals import checked_level
 from deniable.survey.describe import answer_in_words
 from deniable.tables.table import SHOWN
 from deniable.text import html
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, forged_in_words
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def summary(est: _Named, level: float = 0.95) -> str:
     Returns
     -------
     str
-        Whom it is about, the level and the number of reports in the first line, then a table for each feature.
+        Whom it is about, the level and the number of reports in the first line, then a table for each feature, and last
+        how far forged reports could move a share.
 
     Examples
     --------
@@ -98,17 +99,22 @@ def summary(est: _Named, level: float = 0.95) -> str:
     ------  ------  ------  ------  ------
     no      0.6966  0.0044  0.6879  0.7052
     yes     0.3034  0.0044  0.2948  0.3121
+    <BLANKLINE>
+    If 1% of the reports were forged, a share could move by up to 0.013.
     """
     what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
     some = f"{est.asked:,} of {est.n:,} respondents were asked this"
     reports = f"{est.asked:,} report{'s' * (est.asked != 1)}" if est.asked == est.n else some
     lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
+    moved = []
     for feature in est.features:
-        rows = []
-        for row in table(est.project(feature.name), level=level).to_pylist():
+        rows, own = [], table(est.project(feature.name), level=level)
+        moved.append(own.influence)
+        for row in own.to_pylist():
             share, error, low, high = (row[name] for name in ("proportion", "stderr", "low", "high"))
             ends = [NOT_ENOUGH, None] if isnan(low) else [f"{low:.4f}", f"{high:.4f}"]
             rows.append([answer_in_words(feature, row[feature.name]), f"{share:.4f}", f"{error:.4f}", *ends])
         head = (feature.name, "share", "SE", "low", "high")
         lines += ["", *aligned(head, rows, numbers=range(1, 5), rule=True, colour=False)]
-    return "\n".join(lines)
+    forged = forged_in_words(max(moved))
+    return "\n".join([*lines, "", forged] if forged else lines)

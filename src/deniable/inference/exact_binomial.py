@@ -7,12 +7,14 @@ many steps, and that of Clopper's and Pearson's, 1, where it hardly varies at al
 tried and not on the count, so that nothing is selected, and no truth is held much less often than the level says.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, floor, sqrt
+from math import ceil, floor, log, log1p, sqrt
 
 import numpy as np
 
 from deniable.inference.about_whom import Subject
+from deniable.inference.distributions import normal_quantile
 from deniable.inference.one_feature import Array
 
 # The standard error of a proportion, were all answers equally common, beyond which its 95 % interval is longer than 1.
@@ -21,6 +23,12 @@ WIDEST = 0.255
 HALF_WAY = 5
 # Exact intervals are computed for at most so many reports; beyond them the normal interval takes over.
 MOST_EXACT = 1_000_000
+# Of up to so many reports the binomial is summed up, which needs no scipy: importing that takes longer.
+SUMMED = 20_000
+# The ends of an interval are found to this part of a standard error.
+CLOSE = 1e-10
+# A tail is taken for no less than this, and no more than one less it.
+TINY = 1e-15
 
 
 @dataclass(frozen=True)
@@ -52,14 +60,12 @@ class OneColumn:
 
         Where it ends at none or at all of the respondents, it goes on as the normal interval does: nothing is cut.
         """
-        from scipy.special import ndtri
-
         tail = (1 - level) / 2
         if self.subject is Subject.POPULATION:
             low, high = (self.n * (self._rate(at) - self.p) / (self.q - self.p) for at in (tail, 1 - tail))
             return low, high
         first, last = self._first(tail), self._first(1 - tail) - 1
-        away = float(ndtri(1 - tail)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
+        away = normal_quantile(1 - tail) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
         low = first if first > 0 else min(0.0, self.estimate - away)
         high = last if last < self.n else max(float(self.n), self.estimate + away)
         if first > last:  # no number of respondents explains so few, or so many
@@ -86,10 +92,8 @@ class OneColumn:
 
     def _first(self, chance: float) -> int:
         """The least number t of respondents under which P(C > c) + w P(C = c) exceeds this chance, or n + 1."""
-        from scipy.special import ndtri
-
         # The normal approximation says where to look first.
-        guess = self.estimate + float(ndtri(chance)) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
+        guess = self.estimate + normal_quantile(chance) * sqrt(self._variance(self.estimate)) / (self.q - self.p)
         near = int(min(max(guess, 0.0), float(self.n)))
         low, high, width = near, near, 2
         while low > 0 and self._above(low, chance) > chance:
@@ -111,23 +115,61 @@ class OneColumn:
         return float(a @ above[np.clip(left, -1, len(b)) + 1])
 
     def _rate(self, chance: float) -> float:
-        """The rate of showing the column at which the upper tail of the count is this chance, by bisection."""
-        from scipy.special import bdtr, bdtrc
+        """The rate of showing the column at which the upper tail of the count is this chance, or 0 or 1 if none is."""
+        guess = (self.c + 0.5) / (self.n + 1)
+        step = (2 + abs(normal_quantile(chance))) * sqrt(guess * (1 - guess) / self.n)
+        low = high = guess
+        while low > 0 and self._excess(low, chance) > 0:
+            low, step = max(0.0, low - step), 2 * step
+        while high < 1 and self._excess(high, chance) <= 0:
+            high, step = min(1.0, high + step), 2 * step
+        return root(lambda rate: self._excess(rate, chance), low, high)
 
-        low, high = 0.0, 1.0
-        while (middle := (low + high) / 2) not in (low, high) and high - low > 1e-15:
-            w = self._weight(self.n * middle * (1 - middle), chance)
-            more, less = bdtrc(self.c, self.n, middle), bdtr(self.c - 1, self.n, middle) if self.c else 0.0
-            low, high = (low, middle) if more + w * (1 - more - less) > chance else (middle, high)
-        return middle
+    def _excess(self, rate: float, chance: float) -> float:
+        """How far the upper tail P(C > c) + w P(C = c) exceeds a chance, both as normal quantiles: nearly a line."""
+        more, own = self._more(rate)
+        tail = more + self._weight(self.n * rate * (1 - rate), chance) * own
+        return normal_quantile(min(max(tail, TINY), 1 - TINY)) - normal_quantile(chance)
+
+    def _more(self, rate: float) -> tuple[float, float]:
+        """P(C > c) and P(C = c) at this rate, summed up, or of many reports by the incomplete beta function."""
+        if self.n > SUMMED:
+            from scipy.special import bdtr, bdtrc
+
+            more = float(bdtrc(self.c, self.n, rate))
+            return more, 1 - more - (float(bdtr(self.c - 1, self.n, rate)) if self.c else 0.0)
+        first, mass = binomial(self.n, rate)
+        at = self.c - first
+        own = float(mass[at]) if 0 <= at < len(mass) else 0.0
+        return float(mass[max(at + 1, 0) :].sum()), own
 
 
 def binomial(n: int, p: float) -> tuple[int, Array]:
     """The first place and the probabilities of Bin(n, p) where they matter; what is left out sums to below 1e-15."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
+    if p <= 0 or p >= 1:
+        return (0 if p <= 0 else n), np.ones(1)
     mean = n * p
     away = 9 * sqrt(mean * (1 - p)) + 12
     k = np.arange(max(0, floor(mean - away)), min(n, ceil(mean + away)) + 1)
-    logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, p) + xlog1py(n - k, -p)
-    return int(k[0]), np.exp(logs)
+    ratios = np.log((n + 1 - k[1:]) / k[1:]) + log(p) - log1p(-p)  # of each probability to the one before it
+    logs = np.concatenate([[0.0], np.cumsum(ratios)])
+    mass = np.exp(logs - logs.max())
+    return int(k[0]), mass / mass.sum()
+
+
+def root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Where an increasing function is zero, to CLOSE, by false position; the nearer end if it has no zero.
+
+    By the Illinois rule an end that stays counts half as much the next time, so that both ends close in.
+    """
+    below, above = f(low), f(high)
+    if below >= 0 or above <= 0:
+        return low if below >= 0 else high
+    while True:
+        middle = (low * above - high * below) / (above - below)
+        if not low < middle < high or abs(found := f(middle)) < CLOSE:
+            return min(max(middle, low), high)
+        if found > 0:
+            high, above, below = middle, found, below / 2
+        else:
+            low, below, above = middle, found, above / 2

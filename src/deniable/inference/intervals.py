@@ -22,6 +22,7 @@ import numpy as np
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.inference.cumulants import Cumulants
+from deniable.inference.distributions import student_quantile
 from deniable.inference.one_feature import Array
 
 # A share's interval says little where its half-width is above the share itself, and above this: one point.
@@ -105,8 +106,6 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
 
 def _quantiles(spare: Array, level: Any) -> Array:
     """Quantiles of Student's t, given the squared coefficient of variation of a variance estimate by itself."""
-    from scipy.special import ndtri, stdtrit
-
     upper = 0.5 + level / 2
     degrees = np.maximum(2 / np.maximum(spare, 1e-200), FEWEST_DEGREES)
-    return np.asarray(np.where(spare < 1e-7, ndtri(upper), stdtrit(np.minimum(degrees, 1e8), upper)))
+    return student_quantile(degrees, upper)

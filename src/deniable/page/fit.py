@@ -1,9 +1,8 @@
-"""What the page says of whether reports fit their plan, and of how far crafted reports could move its shares."""
+"""What the page says of whether reports fit their plan, and of how far forged reports could move its shares."""
 
 from dataclasses import dataclass
-from math import isnan
 
-from deniable.analyses.fit.check import check
+from deniable.analyses.fit.check import check, points_in_words
 from deniable.counts.counts import Counts
 from deniable.page.blocks import Table
 from deniable.survey.describe import distinct_titles
@@ -11,7 +10,7 @@ from deniable.survey.describe import distinct_titles
 
 @dataclass(frozen=True)
 class Checked:
-    """The tests of fit, whether all of them fit, and the influence of crafted reports by question."""
+    """The tests of fit, whether all of them fit, and the influence of forged reports by question."""
 
     fits: bool
     tests: Table
@@ -29,8 +28,8 @@ def checked(counts: Counts) -> Checked:
         words=2,
     )
     influence = Table(
-        "The most that 1% of crafted reports could move a share",
-        ("question", "percentage points"),
-        tuple((titles[name], "unknown" if isnan(one) else f"{100 * one:.1f}") for name, one in found.influence.items()),
+        "How far a share could move if 1% of the reports were forged",
+        ("question", "at most"),
+        tuple((titles[name], points_in_words(one)) for name, one in found.influence.items()),
     )
     return Checked(found.fits, tests, influence)

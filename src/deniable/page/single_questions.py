@@ -68,7 +68,7 @@ def most_common_in_words(shares: Sequence[Share]) -> str:
     said = with_share(found.first, shares)
     if found.apart:
         return f"Most common: {said}."
-    return f"Most common as far as can be told: {said}; its interval overlaps that of {isolated(found.second.label)}."
+    return f"Probably the most common: {said}. Its interval overlaps that of {isolated(found.second.label)}."
 
 
 def extremes_in_words(shares: Sequence[Share]) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from deniable.errors import AnswerError, listed, meant
 from deniable.files import expanded
 from deniable.files.stores import AnyFile
+from deniable.files.wrong_kinds import instead_of
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.parquet import PLAN_KEY, UNREADABLE, damage, open_parquet
 from deniable.reports.reading import csv_files
@@ -125,7 +126,8 @@ def _checked(path: AnyFile) -> AnyFile:
 def _header(path: AnyFile, form: CsvForm | None) -> list[str]:
     """The names of a file's columns."""
     if path.suffix.lower() not in KINDS:
-        raise AnswerError(f"{path}: answers are read from a .csv or a .parquet file")
+        instead = instead_of("answers", path) or "answers are read from a .csv or a .parquet file"
+        raise AnswerError(f"{path}: {instead}")
     if form is not None:
         return next(csv_files.rows(path, form), [])
     schema = open_parquet(_checked(path)).schema_arrow

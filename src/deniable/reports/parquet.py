@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from deniable.errors import ReportError
 from deniable.files import file_source, new_source, replacing
 from deniable.files.stores import AnyFile, StoredFile, file_at
+from deniable.files.wrong_kinds import instead_of
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_row_groups import arm_row_groups
 from deniable.reports.fields import PLANS_KEPT, columns_of
@@ -98,8 +99,7 @@ def open_parquet(path: str | AnyFile) -> Any:
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno:
             raise ReportError(f"{path}: cannot be read: {error.strerror or os.strerror(error.errno)}") from None
-        answers = "; answers become reports by `deniable randomize`" if file.suffix == ".csv" else ""
-        raise ReportError(f"{path}: {damage(error)}{answers}") from None
+        raise ReportError(f"{path}: {instead_of('reports', path) or damage(error)}") from None
 
 
 # What Arrow raises for a damaged file; the last two where names of columns are not text, or places are beyond the file.

@@ -104,7 +104,8 @@ def randomize(
         its own with this generator. Without it, randomness comes from a keystream keyed by the operating system at
         each call.
     output : str or Path, optional
-        A Parquet file to write the reports to, whole or not at all; it must not be one of the files that are read.
+        A Parquet file to write the reports to, whole or not at all; it must not be one of the files that are read. One
+        that exists is replaced: reports of the same answers, drawn again, cost epsilon again.
         From files to a file, memory does not grow with the number of records.
     arm : str, optional
         Of a plan with arms, the column that holds the name of each record's arm, where respondents know it already;

@@ -251,7 +251,7 @@ def _in_odds(promise: Promise, epsilon: float) -> str:
     changed = f"{ceil(promise.ratio * 10) / 10:,.1f}" if promise.ratio < ODDS else f"e^{_in_words(epsilon)}"
     little = ", which protects little" if promise.little else ""
     return (
-        f"nobody's odds of any protected answers change by more than {changed} times, and a belief of 1 in 10 gets "
+        f"the odds of any protected answers change by at most {changed} times, and a belief of 1 in 10 gets "
         f"{promise.up_to(BELIEF)}{little}"
     )
 

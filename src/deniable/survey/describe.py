@@ -17,6 +17,7 @@ from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import TIMES, Block
 from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
 from deniable.survey.plan import Plan
+from deniable.survey.planning.hardly_known import hardly_known, to_two_digits
 from deniable.survey.privacy import BELIEF, LARGE, Promise, of_report, of_weakest_question
 from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
@@ -171,7 +172,7 @@ def _outlook(plan: Plan, *, colour: bool) -> list[str]:
     said = "95 % intervals of a cell's share, about the population, if all answers are equally common."
     if plan.n is None:
         said += " Four times as many people halve them."
-    loud = _too_few(plan, widths, tables) if plan.n else ""
+    loud = hardly_known(plan, widths, tables) if plan.n else ""
     lines += _filled(said)
     lines += [paint(line, ALARM, colour=colour) for line in ["", *_filled(loud)] if loud]
     return lines + (_gain_of_a_design(plan) if apart else [])
@@ -208,34 +209,6 @@ def _more(widths: HalfWidths, tables: Sequence[Names], n: int) -> list[str]:
     return [f"{said}: {_points(low)}" + (f" to {_points(high)}" if _points(low) != _points(high) else "")]
 
 
-def _too_few(plan: Plan, widths: HalfWidths, tables: Sequence[Names]) -> str:
-    """A warning if most tables would be unknown: wider than their shares, or without enough reports; else nothing."""
-    assert plan.n is not None
-    looked = tables[:MOST_RANGE]
-    wide = {names for names in looked if widths(names, plan.n) * widths.cells(names) > 1}
-    narrow = [names for names in looked if names not in wide][:MOST_TABLES]
-    unknown = len(wide)
-    if 2 * (unknown + len(narrow)) > len(looked):  # else these do not matter
-        unknown += sum(not _enough(plan, names) for names in narrow)
-    if 2 * unknown <= len(looked):
-        return ""
-    parts = (2 * widths.cells(names) * widths(names, plan.n) for names in looked)  # of half a share
-    most = plan.n * max((part for part in parts if part < math.inf), default=1) ** 2
-    return (
-        f"TOO FEW PEOPLE: with {plan.n:,}, {unknown:,} of {len(looked):,} tables would hardly be known: intervals "
-        "reach further than their shares, or there are not enough reports. Half-widths of half a share take about "
-        f"{_about(most)} people; or want fewer tables, join answers, or allow a larger epsilon."
-    )
-
-
-def _enough(plan: Plan, names: Names) -> bool:
-    """Whether a table will have intervals at all, by the rule for enough reports."""
-    from deniable import late
-
-    found = late.expected(plan, names, None, None).estimate
-    return found.cell({feature.name: feature.answers[-1] for feature in found.features}).enough
-
-
 def _gain_of_a_design(plan: Plan) -> list[str]:
     """One sentence on how many times fewer people a design would need than asking everybody everything."""
     fewer = times_fewer(plan)
@@ -243,8 +216,8 @@ def _gain_of_a_design(plan: Plan) -> list[str]:
         return []
     return ["", *_filled(
         "Everybody is asked everything, each answer with a part of epsilon. For tables of two, a design that asks each "
-        f"person a few questions together needs about {_about(fewer)} times fewer people, at the same total epsilon: "
-        "dn.design, or `deniable plan`."
+        f"person a few questions together needs about {to_two_digits(fewer)} times fewer people, at the same total "
+        "epsilon: dn.design, or `deniable plan`."
     )]  # fmt: skip
 
 
@@ -254,14 +227,6 @@ def _points(half_width: float) -> str:
     if math.isinf(points):
         return "not asked"
     return "over 99 points" if points > 99 else f"+- {f'{points:#.2g}'.rstrip('.')} points"
-
-
-def _about(number: float) -> str:
-    """A number to two digits."""
-    if number < 10:
-        return f"{number:.1f}".removesuffix(".0")
-    digits = len(str(int(number))) - 2
-    return f"{round(number / 10**digits) * 10**digits:,}"
 
 
 # -- sentences ---------------------------------------------------------------------------------------------------------
@@ -288,9 +253,9 @@ def _promises(plan: Plan) -> list[str]:
     most = " in the least protected arm" if unequal else ""
     beyond = ", beyond what the columns tell that are not protected" if plan.public else ""
     said = _filled(
-        f"Total epsilon {epsilon_in_words(plan.epsilon)}: {_what_changes(plan)} nobody's odds of having given any "
-        f"protected answers by more than {odds_in_words(whole)} times{most}, whatever else is known{beyond}; a belief "
-        f"of 1 in 10 becomes at most {whole.at_most(BELIEF)}."
+        f"Total epsilon {epsilon_in_words(plan.epsilon)}: whatever else is known, {_what_changes(plan)} the odds "
+        f"that somebody gave certain answers by at most {odds_in_words(whole)} times{most}{beyond}; a belief of 1 in "
+        f"10 becomes at most {whole.at_most(BELIEF)}."
     )
     said += _filled(_of_kept_answers(plan)) if plan.kept else []
     together = any(len(block.features) > 1 for block in plan.blocks)
@@ -301,7 +266,7 @@ def _promises(plan: Plan) -> list[str]:
 
 
 def _what_changes(plan: Plan) -> str:
-    return "all reports of a person together change" if plan.kept else "one whole report changes"
+    return "all reports of one person together change" if plan.kept else "one whole report changes"
 
 
 def _of_kept_answers(plan: Plan) -> str:
@@ -313,8 +278,8 @@ def _of_kept_answers(plan: Plan) -> str:
         )
     return (
         "Answers are KEPT: asked again, a device throws a fresh coin over what it kept, even if the true answers have "
-        f"changed. One report alone has epsilon {epsilon_in_words(plan.epsilon_1)}: it changes nobody's odds by more "
-        f"than {odds_in_words(Promise(_ratio_of_one(plan)))} times."
+        f"changed. One report alone has epsilon {epsilon_in_words(plan.epsilon_1)}: it changes odds by at most "
+        f"{odds_in_words(Promise(_ratio_of_one(plan)))} times."
     )
 
 

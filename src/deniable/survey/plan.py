@@ -20,6 +20,7 @@ from deniable import client
 from deniable.errors import PlanError, SchemaError, abbreviated, listed
 from deniable.files import replacing
 from deniable.files.stores import file_at
+from deniable.files.wrong_kinds import instead_of
 from deniable.survey import expectations, kept_answers, plan_json
 from deniable.survey.aim import Aim, aim_from_json
 from deniable.survey.arms import (
@@ -355,8 +356,7 @@ class Plan:
         except OSError as error:
             raise PlanError(f"{path}: cannot be read: {error.strerror}") from None
         except PlanError as error:
-            survey = "; if it is a survey, `deniable plan` makes a plan of it" if Path(path).suffix == ".toml" else ""
-            raise PlanError(f"{path}: {error}{survey}") from None
+            raise PlanError(f"{path}: {instead_of('a plan', path) or error}") from None
 
 
 def _together(schema: Schema, together: Sequence[Sequence[str]]) -> list[Names]:

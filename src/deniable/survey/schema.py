@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from deniable.client import look_alike
-from deniable.errors import SchemaError, abbreviated, listed
+from deniable.errors import SchemaError, abbreviated, listed, meant
 from deniable.survey.questions.features import SEPARATOR as SEPARATOR
 from deniable.survey.questions.features import Choice as Choice
 from deniable.survey.questions.features import Feature as Feature
@@ -102,7 +102,7 @@ class Schema:
         if isinstance(name, str) and name in self.questions:
             columns = listed(feature.name for feature in self.questions[name])
             raise SchemaError(f"{name!r} is a group of flags; ask for one of its columns: {columns}")
-        raise SchemaError(f"no feature {abbreviated(name)}; there are {listed(self.names)}")
+        raise SchemaError(f"no feature {abbreviated(name)}; there are {listed(self.names)}{meant(name, self.names)}")
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":

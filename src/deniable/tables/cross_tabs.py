@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, meant
 from deniable.survey.schema import SEPARATOR
 from deniable.tables.rows_in_words import Record, has_interval, says_little
 from deniable.tables.table import Column, Kind, Table
@@ -33,7 +33,8 @@ def _check(table: Table, name: str, wanted: str) -> None:
     """Refuse a feature that cannot go to the head of a cross-tabulation, and numbers that there are none of."""
     if name not in table.keys or len(table.keys) < 2:
         can = f"one of {', '.join(map(repr, table.keys))}" if len(table.keys) > 1 else "a table of two features or more"
-        raise EstimateError(f"wide takes {can}, as others must be left to name the rows; found {name!r}")
+        alike = meant(name, table.keys)
+        raise EstimateError(f"wide takes {can}, as others must be left to name the rows; found {name!r}{alike}")
     numbers = [column for column in table.columns if column not in table.keys]
     if wanted not in numbers:
         raise EstimateError(f"wide shows one of {', '.join(map(repr, numbers))}; found {wanted!r}")

@@ -11,7 +11,9 @@ from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
 Record = Mapping[str, Any]
 
 # PROBABILITIES are the columns that are shown with two significant digits.
-PROBABILITIES = ("p_value", "fdr")
+PROBABILITIES = ("p_value", "p_holm", "fdr")
+# LEAST_P is the least probability that is shown as a number: below it tails are not that exact.
+LEAST_P = 1e-12
 # SHARES are the columns that hold shares, whose intervals may say little.
 SHARES = ("proportion",)
 
@@ -65,5 +67,10 @@ def _cell(name: str, value: Any) -> str:
     if value is None or value != value:
         return ""
     if isinstance(value, float):
-        return f"{value:.2g}" if name in PROBABILITIES else f"{value:.4f}"
+        return probability_as_text(value) if name in PROBABILITIES else f"{value:.4f}"
     return answer_as_text(value)
+
+
+def probability_as_text(probability: float) -> str:
+    """A p-value or a false discovery rate with two significant digits; tiny ones as less than LEAST_P."""
+    return f"{probability:.2g}" if probability > LEAST_P else f"<{LEAST_P:.0e}"

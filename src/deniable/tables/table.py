@@ -19,7 +19,7 @@ from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
 from deniable.tables.rows_in_words import Written, in_words
 from deniable.text import html
-from deniable.text.fixed_phrases import answer_as_text, influence_in_words
+from deniable.text.fixed_phrases import answer_as_text
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ class About:
     intervals: str = ""  # what kind of intervals, if not ordinary confidence intervals
     respondents: int | None = None  # in all, where some of them may not have been asked all of it
     caveat: str = ""  # why intervals may hold less often than they say, as a sentence
-    influence: float = nan  # the most that 1 % of crafted reports could move any of the shares, where that is known
+    influence: float = nan  # the most that 1 % of crafted reports could move any of the results, where that is known
 
     @property
     def caption(self) -> str:
-        """About whom, at which level, from how many reports, crafted ones among them; and what may not hold."""
-        reports = self.reports_in_words + influence_in_words(self.influence, 1.0)
-        return f"About the {self.subject}; {self.intervals_in_words}; {reports}. {self.caveat}".rstrip()
+        """About whom, at which level, from how many reports; and what may not hold."""
+        about = f"About the {self.subject}; {self.intervals_in_words}; {self.reports_in_words}."
+        return f"{about} {self.caveat}".rstrip()
 
     @property
     def intervals_in_words(self) -> str:
@@ -123,7 +123,7 @@ class Table:
     30-44      0.2407  0.0049  0.2311  0.2505
     45-64      0.2598  0.0050  0.2500  0.2696
     65+        0.2449  0.0050  0.2352  0.2547
-    About the population; 95% intervals; 20,000 reports, ±0.016 if 1% are crafted.
+    About the population; 95% intervals; 20,000 reports.
     >>> t.column_names, t.num_rows, t.subject
     (['age', 'proportion', 'stderr', 'low', 'high'], 4, 'population')
     """
@@ -146,6 +146,11 @@ class Table:
     def reports(self) -> int:
         """How many reports the results are from."""
         return self.about.reports
+
+    @property
+    def influence(self) -> float:
+        """The most that any of the results could move if 1 % of the reports were forged; nan if that is unknown."""
+        return self.about.influence
 
     # -- as it was: what a pyarrow.Table does --------------------------------------------------------------------------
 
@@ -284,12 +289,12 @@ class Table:
         Examples
         --------
         >>> print(est.about("population").table().wide("smoker"))
-        age    false          true
+        age    no             yes
         18-29  0.157 ± 0.009  0.097 ± 0.007
         30-44  0.168 ± 0.009  0.072 ± 0.007
         45-64  0.186 ± 0.010  0.073 ± 0.007
         65+    0.184 ± 0.009  0.060 ± 0.007
-        Columns: smoker. About the population; 95% intervals; 20,000 reports, ±0.019 if 1% are crafted.
+        Columns: smoker. About the population; 95% intervals; 20,000 reports.
         """
         from deniable.tables.cross_tabs import wide
 

@@ -9,15 +9,22 @@ SAYS_LITTLE = "says little"
 
 
 def answer_as_text(answer: object) -> str:
-    """An answer as it is shown: a flag's as true or false."""
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)
+    """An answer as it is shown: a flag's as yes or no."""
+    return ("yes" if answer else "no") if isinstance(answer, bool) else str(answer)
 
 
 def influence_in_words(influence: float, span: float = inf) -> str:
-    """The most that crafted reports could move a result if 1 % of all reports are crafted; nothing if unknown.
+    """How far a result would move if 1 % of the reports were forged, after "reports"; nothing if that is unknown.
 
     `span` is how far a result can be moved at all, from the least to the most that it can be.
     """
-    if isnan(influence):
-        return ""
-    return f", ±{influence:.2g} if 1% are crafted" if influence < span else ", any value if 1% are crafted"
+    return "" if isnan(influence) else f"; if 1% of the reports were forged, it {_moved(influence, span)}"
+
+
+def forged_in_words(influence: float, what: str = "a share", span: float = 1.0) -> str:
+    """The same as a sentence, of `what`: how far 1 % of forged reports could move it; nothing if that is unknown."""
+    return "" if isnan(influence) else f"If 1% of the reports were forged, {what} {_moved(influence, span)}."
+
+
+def _moved(influence: float, span: float) -> str:
+    return f"could move by up to {influence:.2g}" if influence < span else "could be moved anywhere"

@@ -269,6 +269,26 @@ def test_a_small_wave_does_not_disagree_by_chance() -> None:
     assert enough.homogeneity.degrees == 63
 
 
+def test_kinds_that_are_too_small_for_the_test_are_not_counted_as_fitted_by_it() -> None:
+    """The arm of both questions is too small for the test; the others say five and seven shares each, five times over.
+
+    So the five waves leave 60 - 12 degrees of freedom, and their statistic is on average as large. Were the waves'
+    small arms counted as fitted, 13 would be left, and all of these surveys rejected.
+    """
+    schema = dn.Schema([dn.Choice("a", [f"a{k}" for k in range(6)]), dn.Choice("b", [f"b{k}" for k in range(8)])])
+    truth = dn.simulate.truth(schema, {"a": [1 / 6] * 6, "b": [1 / 8] * 8})
+    arms = {("a",): 0.45, ("b",): 0.45, ("a", "b"): 0.10}
+    plans = [dn.Plan(schema, epsilon=epsilon, arms=arms) for epsilon in (2.0, 2.2, 2.4, 2.6, 2.8)]
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(30):
+        waves = [dn.simulate.counts(truth, plan, rng, n=2_000) for plan in plans]
+        found.append(dn.estimate(waves, ["a", "b"]).homogeneity)
+    assert {one.degrees for one in found} == {60 - 12}
+    assert stats.kstest([one.p_value for one in found], "uniform").pvalue > 0.01
+    assert stats.kstest([stats.chi2.sf(one.statistic, 13) for one in found], "uniform").pvalue < 1e-9
+
+
 def test_a_public_column_is_conditioned_on_about_the_respondents_too() -> None:
     schema = dn.Schema([dn.Flag("s"), dn.Flag("t"), dn.Choice("r", ["x", "y", "z"])])
     truth = dn.simulate.truth(schema, {"s": 0.3, "t": 0.5, "r": [0.5, 0.3, 0.2]})

@@ -47,7 +47,7 @@ def test_closing_a_block_and_what_may_be_asked() -> None:
 
 def test_what_cannot_be_together_is_refused() -> None:
     """And the rules that are against each other are named, not a table that has nothing to do with them."""
-    with pytest.raises(dn.PlanError, match=r"'q0', .* must be asked together, .*: that are 3 questions, and most is 2"):
+    with pytest.raises(dn.PlanError, match=r"'q0', .* must be asked together, .*: it has 3 questions, and most=2"):
         dn.design(SMALL, epsilon=1.0, order=1, together=[TRIO], most=2)
     with pytest.raises(dn.PlanError, match=r"'q1', 'q2' must be asked together, but .*: apart has 'q1', 'q2'; leave"):
         dn.design(SMALL, epsilon=1.0, together=[["q1", "q2"]], apart=[["q1", "q2", "q4"]])

@@ -1,6 +1,7 @@
-"""The check of fit of a survey, as a list: what each test found, and how far crafted reports could move its results."""
+"""The check of fit of a survey, as a list: what each test found, and how far forged reports could move its results."""
 
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Check:
 
     n: int
     tests: tuple[Fit, ...]
-    influence: dict[str, float]  # by feature, the most that 1 % of crafted reports could move a share
+    influence: dict[str, float]  # by feature, how far 1 % of forged reports could move a share
 
     @property
     def fits(self) -> bool:
@@ -39,9 +40,14 @@ class Check:
         said = "fits its plan" if self.fits else "does not fit its plan"
         lines = [f"{self.n:,} reports: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
         lines += [f"  {test}" for test in self.tests]
-        lines.append(f"the most that {CRAFTED:.0%} of crafted reports could move a share:")
-        lines += [f"  {name}: {points:.1%}" for name, points in self.influence.items()]
+        lines.append(f"if {CRAFTED:.0%} of the reports were forged, a share could move by up to")
+        lines += [f"  {name}: {points_in_words(moved)}" for name, moved in self.influence.items()]
         return "\n".join(lines)
+
+
+def points_in_words(moved: float) -> str:
+    """How far a share could be moved, in percentage points."""
+    return "unknown" if isnan(moved) else "anywhere" if moved >= 1 else f"{100 * moved:.1f} points"
 
 
 def check(source: Counts | Reports | str | Path) -> Check:
@@ -50,12 +56,12 @@ def check(source: Counts | Reports | str | Path) -> Check:
     Parameters
     ----------
     source
-        Counts, reports, or a path to a file of either. Of reports, runs that stand twice are looked for, too.
+        Counts, reports, or a path to a file of either. Of reports, runs that occur twice are looked for, too.
 
     Returns
     -------
     Check
-        The tests, each with a bound on its p-value, and the influence of crafted reports.
+        The tests, each with a bound on its p-value, and the influence of forged reports.
 
     Examples
     --------
@@ -69,11 +75,11 @@ def check(source: Counts | Reports | str | Path) -> Check:
     tests = fits(counts) + _sizes(counts)
     if isinstance(reports, Reports):
         tests += _repeats(reports)
-    return Check(counts.n, tuple(tests), _influence(counts))
+    return Check(counts.n, tuple(tests), influence_by_feature(counts))
 
 
-def _influence(counts: Counts) -> dict[str, float]:
-    """How far crafted reports could move the shares of each feature that somebody was asked."""
+def influence_by_feature(counts: Counts) -> dict[str, float]:
+    """How far forged reports could move the shares of each feature that somebody was asked."""
     asked = [one for one in counts.plan.schema if counts.holds(one.name) and counts.asked(one.name)]
     return {one.name: influence([group_of(counts, [one.name])], all_answers((one,))) for one in asked}
 
@@ -87,11 +93,11 @@ def _sizes(counts: Counts) -> list[Fit]:
 
 
 def _repeats(reports: Reports) -> list[Fit]:
-    """The test of whether reports stand twice; none if they have hardly any randomness."""
+    """The test of whether reports occur twice; none if they have hardly any randomness."""
     looked = [part for part in reports.arms if run_length(part.plan, len(part)) is not None]
     if not looked:
         return []
     found = repeated_runs(reports)
     seeds = any(random_bits(part.plan) > 100 for part in looked)
-    what = f"{sum(found.values()):,} {'reports' if seeds else 'runs of reports'} stand more than once"
+    what = f"{sum(found.values()):,} {'reports' if seeds else 'runs of reports'} occur more than once"
     return [Fit("repeated reports", len(looked), 0.0 if found else 1.0, what)]

@@ -1,6 +1,6 @@
 """Coefficients of a regression with their intervals and tests: what `regress` gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -9,6 +9,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.tables.table import COEFFICIENTS, LOG_ODDS, About, Column, Table
+from deniable.text.fixed_phrases import influence_in_words
 from deniable.text.html import printed
 from deniable.text.tables import aligned
 
@@ -39,6 +40,7 @@ class Regression:
     shape: "Distribution"
     why: str = ""
     kind: str = "linear"
+    influence: Array = field(default_factory=lambda: np.full(1, np.nan))  # of 1 % of crafted reports, to first order
 
     @property
     def enough(self) -> bool:
@@ -121,7 +123,8 @@ class Regression:
             "p_value": self.pvalue,
         }
         kind = LOG_ODDS if self.kind == "logistic" else COEFFICIENTS
-        about = About(f"{self.outcome}, by {self.kind} regression", kind, self.subject, level, self.n)
+        title, crafted = f"{self.outcome}, by {self.kind} regression", float(self.influence.max())
+        about = About(title, kind, self.subject, level, self.n, influence=crafted)
         return Table(columns, ("term",), about)
 
     def summary(self, level: float = 0.95) -> str:
@@ -134,11 +137,12 @@ class Regression:
 
         Examples
         --------
-        >>> print(dn.regress(counts, "smoker", ["age"]).summary().splitlines()[0])
-        Linear regression of smoker, about the population; 95% intervals; 20,000 reports.
+        >>> print(dn.regress(counts, "smoker", ["age"]).summary().split(";")[0])
+        Linear regression of smoker, about the population
         """
         told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
-        head = f"{told}; {100 * checked_level(level):g}% intervals; {self.n:,} reports."
+        reports = f"{self.n:,} reports{influence_in_words(float(self.influence.max()))}"
+        head = f"{told}; {100 * checked_level(level):g}% intervals; {reports}."
         if not self.enough:
             return f"{head}\n{self.why}."
         names = ("term", "coefficient", "SE", "low", "high", "p-value")

@@ -29,6 +29,7 @@ from deniable.errors import CountError, EstimateError
 from deniable.estimates.answers_as_weights import Indicator, all_answers, indicator, over_cells
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.arms_group import ArmsGroup
+from deniable.estimates.designs.crafted_reports import influence_of_kinds
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.interface import dense_covariance
 from deniable.inference.about_whom import Subject
@@ -77,8 +78,10 @@ def logistic(
     if subject is Subject.POPULATION:
         own = own * (est.n / max(est.n - k, 1))
     axis, split = _outcome_split(est, outcome, f)
-    tests = ScoreTests(cells, table, f, axis, split, b, _reports(surveys, est, names), est.n, subject)
-    return replace(nothing, coefficients=b, covariance=own, shape=tests)
+    reports = _reports(surveys, est, names)
+    tests = ScoreTests(cells, table, f, axis, split, b, reports, est.n, subject)
+    crafted = influence_of_kinds(reports, slopes, est.n)
+    return replace(nothing, coefficients=b, covariance=own, shape=tests, influence=crafted)
 
 
 def _outcome_split(est: Estimate, outcome: Indicator, f: Array) -> tuple[int, Array]:

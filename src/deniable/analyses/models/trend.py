@@ -17,6 +17,7 @@ import numpy as np
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, indicator
+from deniable.estimates.designs.crafted_reports import influence_in_one_survey
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.files import Sources, joined_sources
 from deniable.inference.about_whom import Subject
@@ -26,7 +27,7 @@ from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import Answer, ChiSquareTest, JointAnswer
 from deniable.tables.table import WAVES, About, Column, Table
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, influence_in_words
 
 # The mean that variances are evaluated at is found in so many rounds.
 ROUNDS = 3
@@ -67,6 +68,12 @@ class Trend:
     def slope_stderr(self) -> float:
         """The standard error of the slope, with each wave's own."""
         return float(np.sqrt(self._coefficients**2 @ self._variances))
+
+    @property
+    def influence(self) -> float:
+        """The most that 1 % of crafted reports, all of them in one wave, could move the slope; nan if not known."""
+        moved = np.abs(self._coefficients) * [one.influence for one in self.results]
+        return influence_in_one_survey([(own, one.n) for own, one in zip(moved, self.results, strict=True)])
 
     @property
     def p_value(self) -> float:
@@ -118,7 +125,8 @@ class Trend:
             "low": low,
             "high": high,
         }
-        about = About("by wave", WAVES, self.subject, level, sum(one.n for one in self.results))
+        crafted = influence_in_one_survey([(one.influence, one.n) for one in self.results])
+        about = About("by wave", WAVES, self.subject, level, sum(one.n for one in self.results), influence=crafted)
         return Table(columns, ("wave", "time"), about)
 
     def __repr__(self) -> str:
@@ -127,6 +135,7 @@ class Trend:
             return f"<{told}: {NOT_ENOUGH} for this question>"
         low, high = self.slope_interval()
         slope = f"slope {self.slope:.4f} (95 % interval {low:.4f} to {high:.4f}), p = {self.p_value:.2g}"
+        slope += influence_in_words(self.influence)
         return f"<{told}: {slope}; all equal: {self.equality}>"
 
     @property

@@ -6,6 +6,7 @@ reports do not fit their plan is refused with the reason.
 
 from dataclasses import dataclass
 
+from deniable.analyses.fit.check import influence_by_feature, points_in_words
 from deniable.counts.count import count
 from deniable.counts.counts import Counts
 from deniable.counts.fit import fits
@@ -95,4 +96,13 @@ def _counts(path: str) -> Opened:
 def _fit(counts: Counts) -> tuple[str, ...]:
     """The check of fit: whether the reports can come from devices that followed the plan; and the sizes of arms."""
     sizes = [f"Sizes of arms against their shares: {arm_sizes(counts)}."] if counts.plan.has_arms and counts.n else []
-    return (*(f"Check of fit, {test}." for test in fits(counts)), *sizes)
+    return (*(f"Check of fit, {test}." for test in fits(counts)), *sizes, *_forged(counts))
+
+
+def _forged(counts: Counts) -> tuple[str, ...]:
+    """How far forged reports could move the shares of each question."""
+    moved = influence_by_feature(counts)
+    if not moved:
+        return ()
+    each = ", ".join(f"{name} {points_in_words(one)}" for name, one in moved.items())
+    return (f"If 1% of the reports were forged, a share could move by up to: {each}.",)

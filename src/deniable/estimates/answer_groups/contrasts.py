@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,15 @@ from deniable.estimates.answers_as_weights import (
     places_of,
     product_weights,
 )
-from deniable.estimates.interface import AnyEstimate, linear_groups, total
+from deniable.estimates.designs.crafted_reports import influence_of_sums
+from deniable.estimates.interface import AnyEstimate, Respondents, linear_groups, total
 from deniable.estimates.ratios_of_shares import covariance_of_sums
 from deniable.inference.contrasts import as_correlation, contrast_p_value, holm, recovered
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import CONDITIONAL
 from deniable.inference.results import JointAnswer
-from deniable.inference.tensors import contract
+from deniable.inference.tensors import contract, flat
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONTRASTS, CONTRASTS_OF_MEANS, About, Column, Table
 
@@ -40,6 +42,8 @@ class GroupResults:
     each: Sequence[JointAnswer]
     covariance: Array
     unit: float  # what shares are multiplied by, where they stand for means
+    groups: Sequence[Respondents]
+    slopes: Array  # by the entries of the table, of the share of each group of respondents
 
     @property
     def values(self) -> Array:
@@ -62,6 +66,13 @@ class GroupResults:
             low, high = recovered(self.values, coefficients, correlation, self.ends(level))
             p = contrast_p_value(self.values, coefficients, self.covariance, self.ends)
         return self.unit * value, self.unit * stderr, self.unit * low, self.unit * high, p
+
+    def influence(self, coefficients: Array) -> float:
+        """The most that 1 % of crafted reports can move a contrast, to first order; nan without enough reports."""
+        if not all(one.enough for one, own in zip(self.each, coefficients != 0, strict=True) if own):
+            return nan
+        line = (coefficients @ np.where(coefficients[:, None] != 0, self.slopes, 0.0)) * self.unit
+        return influence_of_sums(self.groups, line.reshape(1, *self.groups[0].truth.shape))
 
 
 def contrasts(
@@ -111,7 +122,8 @@ def contrasts(
     numbered = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
-    about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n)
+    crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
+    about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n, influence=crafted)
     return Table(columns, ("contrast",), about)
 
 
@@ -135,7 +147,8 @@ def group_results(here: Among, what: Any, by: Feature, scores: Scores | None) ->
     for k, (top, bottom) in enumerate(shares.reshape(-1, 2)):
         gradient[k, 2 * k : 2 * k + 2] = 1 / bottom, -top / bottom**2
     covariance = covariance_of_sums(linear, pieces, narrow.subject) / n**2
-    return GroupResults(each, gradient @ covariance @ gradient.T, unit)
+    slopes = gradient @ np.array([flat(one) for one in pieces])
+    return GroupResults(each, gradient @ covariance @ gradient.T, unit, linear, slopes)
 
 
 def _contrasts(here: Among, by: Feature, weights: Any) -> dict[str, Array]:

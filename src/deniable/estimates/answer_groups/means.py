@@ -13,7 +13,14 @@ import numpy as np
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answer_groups.among import Among, tidy_results
-from deniable.estimates.answers_as_weights import all_answers, answer_places, feature_named, names_of, places_of
+from deniable.estimates.answers_as_weights import (
+    all_answers,
+    answer_places,
+    check_apart,
+    feature_named,
+    names_of,
+    places_of,
+)
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
@@ -125,8 +132,7 @@ def _difference(
     feature = feature_named(here.est.features, other)
     pieces: list[dict[str, Array]] = []
     places = [answer_places(feature, group) for group in groups]
-    if set(places[0]) & set(places[1]):
-        raise EstimateError(f"between takes two different groups; found {abbreviated(groups[0])} and {groups[1]!r}")
+    check_apart(feature, *places)
     for own in places:
         group = all_answers((feature,))[0][own].sum(axis=0)
         pieces += [{name: vector, other: group}, {other: group}]

@@ -11,6 +11,7 @@ of an arm with n_a of all n reports weighs n / n_a times as much as one of every
 
 Ratios of shares and whatever else is smooth are moved, to first order, as the weighted sum is that has their gradient.
 Of estimates that were conditioned on known margins the weights are those of each group's own estimate before that.
+Of several surveys, 1 % of all their reports are all in the one where they weigh the most.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,6 +66,28 @@ def influence_on_ratios(
         gradient = question.gradient(shares.reshape(-1, shares.shape[-1]))
     each = [own[:, None] * flat(one) for own, one in zip(gradient.T, pieces, strict=True)]
     return influence_of_sums(groups, total(each)[trusted.reshape(-1)].reshape(-1, *groups[0].truth.shape))
+
+
+def influence_of_kinds(reports: Sequence[tuple[ArmKind, Array]], slopes: Array, n: int) -> Array:
+    """The most that 1 % of crafted reports can move sums, by rows of slopes of what kinds of arms say with weights.
+
+    It is nan where nothing is known of reports.
+    """
+    if not reports:
+        return np.full(len(slopes), nan)
+    rows = [(kind, slopes @ weights) for kind, weights in reports]
+    each = [[_of_kind(kind, row[None]) * n / kind.n for row in own] for kind, own in rows]
+    return np.asarray(CRAFTED * np.max(each, axis=0), np.float64)
+
+
+def influence_in_one_survey(each: Sequence[tuple[float, int]]) -> float:
+    """The most that crafted reports, 1 % of those of several surveys, can move, if they are all in one of these.
+
+    Of each survey it is given how far 1 % of its own reports can move, and how many these are.
+    """
+    everybody = sum(n for _, n in each)
+    most = [own * everybody / n for own, n in each]
+    return nan if any(map(isnan, most)) else max(most)
 
 
 def _told(ranges: Iterator[float]) -> float:

@@ -19,6 +19,7 @@ from deniable.estimates.designs.whole_blocks import families, whole_block
 from deniable.estimates.designs.whole_evidence import WholeEvidence
 from deniable.estimates.feasible import ProperTable, proper_table, table_from_counts
 from deniable.estimates.respondent_group import Group
+from deniable.inference.distributions import chi_square_tail
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.results import ArmSizes
 from deniable.inference.tensors import weighted
@@ -128,8 +129,6 @@ def arm_sizes(counts: Counts) -> ArmSizes:
 
     Arms of which fewer than FEWEST_EACH are expected are taken together; nan where nothing is left to compare.
     """
-    from scipy.special import chdtrc
-
     expected = counts.n * np.array(counts.plan.shares) / SCALE
     sizes = np.array([arm.n for arm in counts.arms], float)
     small = expected < FEWEST_EACH
@@ -141,7 +140,7 @@ def arm_sizes(counts: Counts) -> ArmSizes:
     if degrees < 1:
         return ArmSizes(nan, max(degrees, 0), nan)
     statistic = float(((sizes - expected) ** 2 / expected).sum())
-    return ArmSizes(statistic, degrees, float(chdtrc(degrees, statistic)))
+    return ArmSizes(statistic, degrees, chi_square_tail(degrees, statistic))
 
 
 def proper_table_of(counts: Counts, group: AnyGroup, names: Sequence[str]) -> ProperTable:

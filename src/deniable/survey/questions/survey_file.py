@@ -13,6 +13,7 @@ from typing import Any
 from deniable.client import number_text
 from deniable.errors import SchemaError, abbreviated
 from deniable.files import replacing
+from deniable.files.wrong_kinds import instead_of
 from deniable.survey.questions.features import SEPARATOR, Choice, Feature, Flag, Flags
 
 # Every key that a question's table may have, with what it means, as comments of a survey file say it.
@@ -52,7 +53,7 @@ def document(path: str | Path) -> Mapping[str, Any]:
     path = Path(path)
     readers = {".toml": tomllib.loads, ".json": json.loads}
     if path.suffix not in readers:
-        raise SchemaError("a schema is a .toml or a .json file")
+        raise SchemaError(instead_of("a survey", path) or "a schema is a .toml or a .json file")
     try:
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".toml" and LONG_KEY.search(text):  # which takes tomllib a time that grows with the square
