@@ -227,7 +227,7 @@ def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n:
     variance = float(line @ covariance @ line)
     if variance >= 0 and values[0] > SURELY_POSITIVE * np.sqrt(variance):
         return ""
-    found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
+    found = f"{values[0]:.4f} (SE {np.sqrt(variance):.4f})" if variance >= 0 else f"{values[0]:.4f}"
     return (
         f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
         f"and must be {SURELY_POSITIVE} standard errors above zero"

@@ -121,7 +121,7 @@ def test_a_table_that_no_wave_asks_of_the_same_people_is_refused() -> None:
 REFUSED = {
     "other answers": (
         lambda: [wave(PLANS["apart"], 1), _other_answers()],
-        "the surveys ask 'age' with different answers; combine only what is asked alike",
+        "the surveys ask 'age' with different answers: ",
     ),
     "no waves": (lambda: [], r"waves are a list of counts, \[counts_2025, counts_2026\]; found \[\]"),
     "not counts": (lambda: [wave(PLANS["apart"], 1), 5], "waves are a list of counts"),

@@ -161,8 +161,9 @@ class Regression:
         told = f"{told} of {self.outcome} about the {self.subject}"
         if not self.enough:
             return f"<{told}: {self.why}>"
+        numbers = zip(self.terms, self.coefficients, self.stderr, *self.confidence_interval(), strict=True)
         terms = ", ".join(
-            f"{term} {b:.4f} +- {s:.4f}" for term, b, s in zip(self.terms, self.coefficients, self.stderr, strict=True)
+            f"{term} {b:.4f} (SE {s:.4f}; 95% CI {low:.4f} to {high:.4f})" for term, b, s, low, high in numbers
         )
         return f"<{told}: {terms}>"
 
