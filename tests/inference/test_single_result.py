@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import deniable as dn
 from deniable.inference.results import Answer, JointAnswer
 from deniable.inference.single_result import LEAST_P, Interval, decimals, p_value
+from deniable.text.fixed_phrases import influence_in_words
 
 AGES = ["18-29", "30-44", "45-64", "65+"]
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", AGES)])
@@ -197,8 +198,8 @@ def test_summaries_say_whom_they_are_about() -> None:
     assert [row["p_value"] for row in rows] == found.pvalue.tolist()
     assert found.variance == pytest.approx(found.stderr**2)
     lines = found.summary().splitlines()
-    forged = f"if 1% of the reports were forged, it could move by up to {found.influence.max():.2g}"
-    assert lines[0] == f"Linear regression of smoker, about the population; 95% intervals; 1,000 reports; {forged}."
+    forged = influence_in_words(float(found.influence.max()))
+    assert lines[0] == f"Linear regression of smoker, about the population; 95% intervals; 1,000 reports{forged}."
     assert lines[-1].split()[:2] == ["drinker", f"{found.coefficients[1]:.4f}"]
     few = dn.regress(
         dn.simulate.counts(np.array([[4, 3], [1, 2]]), dn.Plan(schema, epsilon=0.5), 1), "smoker", ["drinker"]

@@ -52,7 +52,7 @@ def words(figure: Figure) -> str:
 def test_every_row_is_drawn_with_its_interval() -> None:
     table = EST.table()
     figure = table.plot()
-    assert labels(figure) == ["smoker: false", "18-29", "30-44", "65+", "smoker: true", "18-29", "30-44", "65+"]
+    assert labels(figure) == ["smoker: no", "18-29", "30-44", "65+", "smoker: yes", "18-29", "30-44", "65+"]
     found = drawn_intervals(figure)
     rows = iter(table)
     for place in (1, 2, 3, 5, 6, 7):
@@ -71,7 +71,7 @@ def test_of_a_flag_given_others_only_true_is_drawn() -> None:
     true = [row for row in table if row["smoker"]]
     assert drawn_intervals(figure) == {k: pytest.approx((row["low"], row["high"])) for k, row in enumerate(true)}
     other = EST.conditional("age", given="smoker").plot()
-    assert labels(other)[:2] == ["smoker: false", "18-29"]
+    assert labels(other)[:2] == ["smoker: no", "18-29"]
 
 
 def test_two_waves_show_the_change_and_both_shares() -> None:
@@ -226,7 +226,7 @@ def test_means_contrasts_and_waves_are_drawn_in_their_own_units() -> None:
     years = {"18-29": 24.0, "30-44": 37.0, "65+": 75.0}
     means = EST.mean_of("age", years, by="smoker")
     figure = means.plot()
-    assert labels(figure) == ["smoker: false", "smoker: true"]
+    assert labels(figure) == ["smoker: no", "smoker: yes"]
     for place, row in enumerate(means):
         assert drawn_intervals(figure)[place] == pytest.approx((row["low"], row["high"]))
     assert "%" not in words(figure).replace("95% intervals", "")

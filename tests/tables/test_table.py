@@ -89,7 +89,7 @@ def test_what_is_not_installed_is_said(package: str, monkeypatch: pytest.MonkeyP
 def test_answers_of_two_types_in_one_column_become_words_for_arrow() -> None:
     table = made({"smoker": [False, True, "no answer"], "proportion": [0.1, 0.2, 0.7]}, ("smoker",))
     assert table.to_pylist()[1]["smoker"] is True
-    assert table["smoker"].to_pylist() == ["false", "true", "no answer"]
+    assert table["smoker"].to_pylist() == ["no", "yes", "no answer"]
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_every_number_of_a_row_is_printed_aligned() -> None:
     assert len({len(line) for line in lines}) == 1
     for line, row in zip(lines, table, strict=True):
         smoker, age, *numbers = line.split()
-        assert (smoker, age) == (str(row["smoker"]).lower(), row["age"])
+        assert (smoker, age) == ("yes" if row["smoker"] else "no", row["age"])
         assert [float(number) for number in numbers] == pytest.approx(
             [row[name] for name in ("proportion", "stderr", "low", "high")], abs=5e-5
         )
@@ -238,11 +238,11 @@ def test_a_cross_tab_holds_every_cell_once() -> None:
     table = EST.table()
     by_age, by_smoker = (table.wide(name, values="proportion") for name in ("age", "smoker"))
     assert (by_age.column_names, by_age.keys) == (["smoker", "18-29", "30-44", "65+"], ("smoker",))
-    assert (by_smoker.column_names, by_smoker.keys) == (["age", "false", "true"], ("age",))
+    assert (by_smoker.column_names, by_smoker.keys) == (["age", "no", "yes"], ("age",))
     for row in table:
         (own,) = [line for line in by_age if line["smoker"] is row["smoker"]]
         (other,) = [line for line in by_smoker if line["age"] == row["age"]]
-        assert own[row["age"]] == other["true" if row["smoker"] else "false"] == row["proportion"]
+        assert own[row["age"]] == other["yes" if row["smoker"] else "no"] == row["proportion"]
 
 
 def test_cells_are_an_estimate_and_half_the_length_of_its_interval() -> None:

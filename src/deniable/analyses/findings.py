@@ -14,6 +14,7 @@ from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares
 from deniable.analyses.who_was_asked import Arms, arms_of
 from deniable.counts.counts import Counts
 from deniable.errors import DeniableWarning
+from deniable.estimates.answer_groups.among import Among, only_answered
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.intervals import checked_level
 from deniable.text.progress import told
@@ -69,6 +70,8 @@ def _line(group: Group) -> str:
     return f"estimating shares of {shortened(group.features[0].name, 60)}"
 
 
-def chosen_table(counts: Counts, names: Sequence[str]) -> Estimate:
-    """The estimate of a table that somebody chose, about the population."""
-    return estimate(counts, names)
+def chosen_table(counts: Counts, names: Sequence[str], *, answered: bool = False) -> Estimate | Among:
+    """The estimate of a table that somebody chose, about the population; or among those who answered all of it."""
+    est = estimate(counts, names)
+    found: Estimate | Among = only_answered(est) if answered else est
+    return found

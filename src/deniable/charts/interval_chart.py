@@ -29,6 +29,8 @@ from deniable.text.width import shortened, width, wrapped
 LINE = 15
 # NUMBERS are the font size of the numbers at the right and the room for each of their letters.
 NUMBERS = (11, 5.9)
+# TICK is the room that a letter of a number at a tick takes, over the size of its font.
+TICK = 0.6
 # ROUND are the steps between ticks that an axis may have, times a power of ten.
 ROUND = (1, 2, 2.5, 5, 10)
 
@@ -154,9 +156,19 @@ def _middles(heights: Sequence[float], top: float) -> Iterator[float]:
 
 def _ticks(axis: Any, scale: Scale, top: float, *, percent: bool) -> None:
     """Draw the axis: a line at each tick, and its number below."""
-    for tick in scale.ticks:
+    numbers = tick_labels(scale.ticks, scale.right - scale.left, percent=percent)
+    for tick, number in zip(scale.ticks, numbers, strict=True):
         axis.plot([scale(tick)] * 2, [20, top + 24], color=SOFT if tick == 0 else LINES, lw=0.8)
-        text(axis, scale(tick), 6, tick_in_words(tick, percent=percent), SOFT, "center", size=SMALL)
+        text(axis, scale(tick), 6, number, SOFT, "center", size=SMALL)
+
+
+def tick_labels(ticks: Sequence[float], room: float, *, percent: bool) -> list[str]:
+    """The numbers at ticks in so much room; where they would touch, only at every second or third from zero."""
+    numbers = [tick_in_words(tick, percent=percent) for tick in ticks]
+    needed = TICK * SMALL * (max(map(len, numbers)) + 2)
+    every = max(1, ceil(needed * (len(ticks) - 1) / room)) if room > 0 else len(ticks)
+    zero = min(range(len(ticks)), key=lambda k: abs(ticks[k]))
+    return [number if (k - zero) % every == 0 else "" for k, number in enumerate(numbers)]
 
 
 def tick_in_words(number: float, *, percent: bool) -> str:

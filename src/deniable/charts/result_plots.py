@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.charts.drawing import LETTER, SMALL
 from deniable.charts.drawing import SIZE as FONT
-from deniable.charts.drawing import SMALL
-from deniable.charts.interval_chart import Row, limits, tick_in_words
+from deniable.charts.interval_chart import Row, limits, tick_labels
 from deniable.text.width import printable, told_apart, width
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ MANY, NARROW = 8, 18
 ROW, AROUND = 0.29, 1.15
 # LINE is how many letters a line of the caption has, and TITLE a line of the title.
 LINE, TITLE = 74, 52
+# TITLE_LINES is how many lines a title has at most.
+TITLE_LINES = 3
+# PAIRED stands before the second feature of a pair.
+PAIRED = "× "
 # SPACED is the height of a line of text over that of its letters.
 SPACED = 1.25
 # PAD is the room around a picture in inches, and MARGIN the share of the axis that is free before the numbers.
@@ -91,7 +95,7 @@ def draw_intervals(rows: Sequence[Row], words: Words, ax: "Axes | None", *, perc
                 1.02, y, printable(row.numbers), transform=axis.get_yaxis_transform(), va="center", ha="left",
                 color=colour, fontsize=SMALL,
             )  # fmt: skip
-        axis.set_xticks(ticks, [tick_in_words(tick, percent=percent) for tick in ticks], fontsize=SMALL)
+        axis.set_xticks(ticks, tick_labels(ticks, _room(labels, rows), percent=percent), fontsize=SMALL)
         axis.set(xlim=(low, high + MARGIN * (high - low)), ylim=(len(rows) - 0.4, -0.6))
         for tick in ticks:
             axis.axvline(tick, color=colours.soft if tick == 0 else colours.line, lw=0.8, zorder=0)
@@ -140,7 +144,7 @@ def _axes(ax: "Axes | None", words: Words, high: float) -> Iterator[tuple[Any, P
     with mpl.rc_context({"text.parse_math": False, "font.size": FONT}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*missing from font")
         colours = _palette(mpl.rcParams["text.color"])
-        title = printable("\n".join(textwrap.wrap(words.title, TITLE)[:2]))
+        title = printable("\n".join(title_lines(words.title)))
         if ax is None:
             caption = "\n".join(textwrap.wrap(words.caption, LINE))
             more = SPACED * (FONT * title.count("\n") + SMALL * caption.count("\n")) / 72
@@ -154,6 +158,22 @@ def _axes(ax: "Axes | None", words: Words, high: float) -> Iterator[tuple[Any, P
             axis.set_title(title, loc="left", fontsize=FONT, fontweight="bold")
             axis.set_xlabel(printable("\n".join(textwrap.wrap(words.caption, LINE // 2))), fontsize=SMALL, loc="left")
         yield axis, colours
+
+
+def title_lines(title: str) -> list[str]:
+    """A title in at most TITLE_LINES lines; one that is longer ends with an ellipsis, after a word."""
+    lines = textwrap.wrap(title, TITLE)
+    if len(lines) <= TITLE_LINES:
+        return lines
+    kept = lines[:TITLE_LINES]
+    last = kept[-1] if len(kept[-1]) < TITLE else kept[-1].rpartition(" ")[0] or kept[-1][:-1]
+    return [*kept[:-1], f"{last.rstrip(' ,;:.')}…"]
+
+
+def _room(labels: Sequence[str], rows: Sequence[Row]) -> float:
+    """About how wide the axis is in points, beside the labels at the left and the numbers at the right."""
+    words = max(width(line) for label in labels for line in label.split("\n"))
+    return 72 * WIDE - LETTER * words - 0.8 * LETTER * max(len(row.numbers) for row in rows) - 30
 
 
 def _palette(text: Any) -> Palette:
@@ -179,9 +199,13 @@ def _interval(axis: Any, y: float, zero: float, row: Row, colours: Palette) -> N
 
 def _labels(rows: Sequence[Row]) -> list[str]:
     """The labels of lines, short enough and told apart; one of two parts takes two lines if it is long."""
-    both = told_apart([part for row in rows for part in (row.label, row.under)], LABEL)
+    parts = [part.removeprefix(PAIRED) for row in rows for part in (row.label, row.under)]
+    both = told_apart(parts, LABEL - len(PAIRED) if any(row.under for row in rows) else LABEL)
     short = zip(rows, both[::2], both[1::2], strict=True)
-    return [printable(f"{label}{_break(row)}{under}".rstrip()) for row, label, under in short]
+    return [
+        printable(f"{label}{_break(row)}{PAIRED if row.under.startswith(PAIRED) else ''}{under}".rstrip())
+        for row, label, under in short
+    ]
 
 
 def _break(row: Row) -> str:

@@ -30,6 +30,11 @@ def add_page(commands: "Commands") -> None:
         metavar="A,B",
         help='what comes first, whatever came out: a table "A,B", or shares within groups "A | B"; once for each',
     )
+    command.add_argument(
+        "--answered",
+        action="store_true",
+        help="leave missing answers out of what --show names",
+    )
     command.add_argument("--title", help="title of the page (default: Survey results)")
     command.add_argument("--organisation", metavar="NAME", help="who made the survey")
     command.add_argument("--dates", metavar="WORDS", help="when people were asked: 'May 2026'")
@@ -46,7 +51,8 @@ def _page(arguments: argparse.Namespace) -> None:
     checked_level(arguments.level)
     source = _source(arguments.reports, arguments.output, arguments.counts)
     check_ending(arguments.output, ".html", "a page is written to an HTML file")
-    said = {name: getattr(arguments, name) for name in ("show", "title", "organisation", "dates", "contact", "level")}
+    options = ("show", "answered", "title", "organisation", "dates", "contact", "level")
+    said = {name: getattr(arguments, name) for name in options}
     say_wrote(arguments.output, written(source, arguments.output, **said))
 
 

@@ -101,10 +101,9 @@ def estimate_of(files: Sequence[str], names: Sequence[str], *, about: str, metho
 
 def among_answered(est: "Estimate", arguments: argparse.Namespace) -> "Estimate | Among":
     """An estimate among those who answered all its questions, if that is asked for."""
-    among: Estimate | Among = est
-    for feature in est.features if arguments.answered else ():
-        if feature.missing is not None:
-            among = among.among(feature.name, [answer for answer in feature.answers if answer != feature.missing])
+    from deniable.estimates.answer_groups.among import only_answered
+
+    among: Estimate | Among = only_answered(est) if arguments.answered else est
     return among
 
 

@@ -21,10 +21,13 @@ from deniable.errors import EstimateError, abbreviated
 from deniable.page.blocks import SEE_TABLE, Chart, Table, asked_in_words, digits_for, numbers_of, percent, row_of
 from deniable.survey.describe import answer_in_words
 from deniable.survey.schema import Feature, Flag, Schema
+from deniable.text.progress import told
 from deniable.text.width import isolated
 
 # MOST_LINES is how many lines a chart of a chosen table has at most; its table has all of them.
 MOST_LINES = 60
+# ANSWERED is said of a chart that leaves missing answers out.
+ANSWERED = " Of those who answered."
 
 
 @dataclass(frozen=True)
@@ -109,24 +112,30 @@ def counted(source: Any, counts: Counts, wanted: Sequence[Choice]) -> Counts | N
     return as_counts(source, lacking) if lacking else None
 
 
-def chosen(counts: Sequence[Counts], wanted: Sequence[Choice], level: float) -> tuple[Chosen, ...]:
-    """The chosen results, each from the first counts that hold it."""
-    return tuple(_chosen(f"chosen-{k}", counts, one, level) for k, one in enumerate(wanted, start=1))
+def chosen(
+    counts: Sequence[Counts], wanted: Sequence[Choice], level: float, *, answered: bool = False
+) -> tuple[Chosen, ...]:
+    """The chosen results, each from the first counts that hold it; all, or only among those who answered."""
+    each = enumerate(told(wanted, lambda one: f"estimating {' x '.join(one.every)}"), start=1)
+    return tuple(_chosen(f"chosen-{k}", counts, one, level, answered=answered) for k, one in each)
 
 
-def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float) -> Chosen:
+def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float, *, answered: bool) -> Chosen:
     holding = next((one for one in counts if one.holds(*choice.every)), counts[0])
-    est = chosen_table(holding, choice.every)
+    est = chosen_table(holding, choice.every, answered=answered)
     if choice.given:
         table = est.conditional(choice.names[0], given=list(choice.given), level=level)
     else:
         table = est.table(level=level)
     records = tuple(table.to_pylist())
-    return Chosen(choice, _chart(name, est, choice, records, level), records)
+    missing = answered and any(feature.missing is not None for feature in est.features)
+    respondents = table.about.respondents or table.reports
+    whom = (ANSWERED if missing else "") + asked_in_words([Asked(table.reports, respondents)])
+    return Chosen(choice, _chart(name, est, choice, records, level, whom=whom), records)
 
 
-def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]], level: float) -> Chart:
-    """The chart of a chosen table."""
+def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]], level: float, *, whom: str) -> Chart:
+    """The chart of a chosen table; `whom` says who answered, and was asked."""
     features, lines = est.features, _told(est, choice, records)
     titles = [isolated(feature.title) for feature in features]
     heading = " × ".join(titles)
@@ -138,11 +147,11 @@ def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]
     digits = digits_for([share for _, share in lines])
     rows = list(_rows(features, lines, digits))
     more = f" The first {MOST_LINES} lines are drawn." if len(rows) > MOST_LINES else ""
-    caption += more + asked_in_words([Asked(est.asked, est.n)])
+    caption += more + whom
     svg = interval_chart.draw(rows[:MOST_LINES], name=name, title=heading, about=f"{caption} {SEE_TABLE}")
-    among = "shares among those with each answer" if choice.given else "shares of the population"
+    shares = "shares among those with each answer" if choice.given else "shares of the population"
     table = Table(
-        f"{heading}: {among}, with {percent(level)} intervals",
+        f"{heading}: {shares}, with {percent(level)} intervals",
         (*(feature.title for feature in features), "share", "from", "to"),
         tuple((*answers, *numbers_of(share, digits)) for answers, share in lines),
         words=len(features),
@@ -153,7 +162,8 @@ def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]
 def _told(est: Any, choice: Choice, records: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, ...], Share]]:
     """The answers in words and the share of each row; of the shares of a flag within groups, those of yes alone."""
     last = est.features[-1]
-    yes_alone = bool(choice.given) and isinstance(last, Flag) and last.levels == 2
+    found_answers = {record[last.name] for record in records}
+    yes_alone = bool(choice.given) and isinstance(last, Flag) and found_answers <= {True, False}
     found = []
     for record in records:
         if yes_alone and record[last.name] is not True:

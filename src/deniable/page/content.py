@@ -134,19 +134,20 @@ def content(
     *,
     level: float = 0.95,
     show: Sequence[Any] = (),
+    answered: bool = False,
     more: Counts | None = None,
     facts: Mapping[str, str | None] | None = None,
 ) -> Content:
     """The content of the page about counts of every pair of features that some arm asks.
 
-    `show` is what was chosen to come first, `more` are counts of chosen tables that the first ones do not hold, and
-    `facts` are words about the survey: title, organisation, dates and contact.
+    `show` is what was chosen to come first, without missing answers if `answered`; `more` are counts of chosen tables
+    that the first ones do not hold, and `facts` are words about the survey: title, organisation, dates and contact.
     """
     _check_pairs(counts)
     plan = counts.plan
     said = {name: fact.encode("utf-8", "replace").decode() for name, fact in (facts or {}).items() if fact}
     # a shell may hand over broken letters
-    first = chosen([counts, *([] if more is None else [more])], choices(plan.schema, show), level)
+    first = chosen([counts, *([] if more is None else [more])], choices(plan.schema, show), level, answered=answered)
     found = survey_findings(counts, level=level)
     asked = _asked(plan)
     privacy = _privacy(plan)

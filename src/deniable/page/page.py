@@ -24,6 +24,7 @@ def write_page(
     path: str | Path,
     *,
     show: Sequence[Any] = (),
+    answered: bool = False,
     title: str | None = None,
     organisation: str | None = None,
     dates: str | None = None,
@@ -43,6 +44,8 @@ def write_page(
         What comes first, whether it can be told from chance or not: a question, "smoker"; a table of several,
         ("smoker", "age"); or shares within groups, "smoker | age". Tables of three questions and more must be counted,
         unless reports are given.
+    answered
+        Whether what `show` names leaves missing answers out: shares among those who answered all its questions.
     title
         The title of the page.
     organisation, dates, contact
@@ -59,15 +62,17 @@ def write_page(
     ...     dn.write_page(reports, f"{folder}/survey.html", title="Smoking", show=["smoker | drinker"])
     """
     facts = {"title": title, "organisation": organisation, "dates": dates, "contact": contact}
-    written(counts, path, show=show, level=level, **facts)
+    written(counts, path, show=show, answered=answered, level=level, **facts)
 
 
-def written(counts: Any, path: str | Path, *, show: Sequence[Any], level: float, **facts: str | None) -> int:
+def written(
+    counts: Any, path: str | Path, *, show: Sequence[Any], answered: bool, level: float, **facts: str | None
+) -> int:
     """Write the page as `write_page` does, and say how many reports it is about."""
     check_target(path)
     found = as_counts(counts)
     more = counted(counts, found, choices(found.plan.schema, show)) if isinstance(found, Counts) else None
-    text = page(found, show=show, more=more, facts=facts, level=level)
+    text = page(found, show=show, answered=answered, more=more, facts=facts, level=level)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return int(found.n)

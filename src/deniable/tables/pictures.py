@@ -28,6 +28,7 @@ from deniable.tables.table import (
     Table,
 )
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, answer_as_text
+from deniable.text.width import width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +141,9 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
     kind, (*others, last) = table.about.kind, table.keys
     if kind is PAIRS:
         for record in records:
-            yield replace(_row(table, record, record["first"], digits), under=f"× {record['second']}")
+            yield replace(
+                _row(table, record, record["first"], digits), under=f"{result_plots.PAIRED}{record['second']}"
+            )
         return
     if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS):
         yield from (_row(table, record, kind.value, digits) for record in records)  # of what, the title says
@@ -153,10 +156,16 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
         return
     before = None
     for record in records:
-        if (heading := _answers(record, others, named=True)) != before:
+        if (heading := _heading(record, others)) != before:
             yield Row(heading, heading=True)
             before = heading
         yield _row(table, record, _answers(record, [last]), digits)
+
+
+def _heading(record: Record, names: Sequence[str]) -> str:
+    """The answers that a heading stands for, with the names of their features if there is room for both."""
+    named = _answers(record, names, named=True)
+    return named if width(named) <= result_plots.LABEL else _answers(record, names)
 
 
 def _answers(record: Record, names: Sequence[str], *, named: bool = False) -> str:

@@ -51,7 +51,7 @@ def test_what_cannot_be_together_is_refused() -> None:
         dn.design(SMALL, epsilon=1.0, order=1, together=[TRIO], most=2)
     with pytest.raises(dn.PlanError, match=r"'q1', 'q2' must be asked together, but .*: apart has 'q1', 'q2'; leave"):
         dn.design(SMALL, epsilon=1.0, together=[["q1", "q2"]], apart=[["q1", "q2", "q4"]])
-    with pytest.raises(dn.PlanError, match=r"'q0 x q2' \(with 'q1'\) is wanted, but .*: that are 3 questions"):
+    with pytest.raises(dn.PlanError, match=r"'q0 x q2' \(with 'q1'\) is wanted, but .*: it has 3 questions"):
         dn.design(SMALL, epsilon=1.0, together=[["q0", "q1"]], most=2)
     with pytest.raises(dn.PlanError, match="together is a list of lists of names"):
         dn.design(SMALL, epsilon=1.0, together="q0")  # type: ignore[arg-type]

@@ -236,3 +236,11 @@ def _listed(answers: Any) -> list[Any]:
     if isinstance(answers, str | bool) or not isinstance(answers, Iterable):
         return [answers]
     return list(answers)
+
+
+def only_answered(est: Any) -> Any:
+    """An estimate among those who answered all its questions: without missing answers."""
+    for feature in est.features:
+        if feature.missing is not None:
+            est = est.among(feature.name, [answer for answer in feature.answers if answer != feature.missing])
+    return est
