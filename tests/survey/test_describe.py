@@ -13,7 +13,7 @@ import deniable as dn
 from deniable.survey.aim import Aim
 from deniable.survey.describe import ARM_HEAD, HEAD, arm_rows, describe, epsilon_in_words, protocol_rows, who_draws
 from deniable.survey.half_widths import HalfWidths
-from deniable.survey.hardly_known import people_in_words
+from deniable.survey.planning.hardly_known import people_in_words
 from deniable.survey.privacy import of_report, of_weakest_question
 from deniable.text.width import width
 from tests.support.random_plans import random_plan

@@ -165,7 +165,7 @@ def _is_plan(path: str, plan: "Plan") -> bool:
 def _found(plan: "Plan", arguments: argparse.Namespace) -> str:
     """What was looked for: the least number of people, or the least epsilon."""
     from deniable.survey.describe import epsilon_in_words
-    from deniable.survey.hardly_known import EVERYBODY
+    from deniable.survey.planning.hardly_known import EVERYBODY
 
     goal = f"the least for half-widths of at most {100 * arguments.half_width:g} %"
     if arguments.people is None:

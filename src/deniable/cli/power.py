@@ -71,7 +71,7 @@ def _power(arguments: argparse.Namespace) -> None:
 
 
 def _people(number: int) -> str:
-    from deniable.survey.hardly_known import EVERYBODY
+    from deniable.survey.planning.hardly_known import EVERYBODY
 
     return f"{number:,}" if number <= EVERYBODY else f"{number:,}, more than live on earth"
 

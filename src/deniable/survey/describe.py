@@ -16,8 +16,8 @@ from deniable.survey.aim import Names
 from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import TIMES, Block
 from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
-from deniable.survey.hardly_known import hardly_known, to_two_digits
 from deniable.survey.plan import Plan
+from deniable.survey.planning.hardly_known import hardly_known, to_two_digits
 from deniable.survey.privacy import BELIEF, LARGE, Promise, of_report, of_weakest_question
 from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
