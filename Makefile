@@ -2,17 +2,27 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test test-spark quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
+.PHONY: test nightly test-spark test-engines quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
 
-test: check  ## lint, types and all tests, on all processors
-	$(BIN)/pytest -n auto --dist worksteal
+test: check  ## lint, types and all tests but the longest, on all processors
+	$(BIN)/pytest -n auto --dist worksteal -m "not nightly"
+
+nightly: .venv/dev  ## what is too long for every change: the longest tests, kills and power cuts, odd requests, both clients, the audit; takes hours
+	$(BIN)/pytest -n auto --dist worksteal -m nightly
+	$(MAKE) durability
+	$(MAKE) fuzz
+	$(MAKE) js-all
+	$(MAKE) audit
 
 test-spark: .venv/spark  ## counting on Spark, and its SQL; needs a Java, and installs pyspark (half a gigabyte)
 	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk@17"; exit 1; }
 	DENIABLE_SPARK=1 $(BIN)/pytest -n 0 tests/spark
 
+test-engines: .venv/spark  ## one process, Dask, Spark, duckdb and PostgreSQL count the same: 20 million reports; takes some minutes
+	DENIABLE_SPARK=1 DENIABLE_ENGINE_REPORTS=20000000 $(BIN)/pytest -n 0 tests/spark/test_all_engines.py
+
 quick: .venv/dev  ## the tests that are not slow, in less than a minute
-	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not nightly"
 
 audit: .venv/dev  ## the black-box audit of every protocol with ten million reports an answer, in bulk; takes some minutes
 	DENIABLE_AUDIT=10000000 $(BIN)/pytest -n 0 tests/collect/audit/test_audit.py

@@ -20,7 +20,7 @@ TERSER = "terser@5.51.2"
 COMPRESS = "passes=5,unsafe=true,unsafe_arrows=true,unsafe_methods=true,pure_getters=true,keep_fargs=false"
 OPTIONS = ("--module", "--ecma", "2022", "--compress", COMPRESS, "--mangle")
 # These names of parts are the client's own: they stand neither in a plan nor in what it gives, and may be shortened.
-OWN = ("--mangle-props", "builtins,regex=/^(perturb|numbers|levels|places|ratio|once)$/")
+OWN = ("--mangle-props", "builtins,regex=/^(levels|places|begin|shares)$/")
 
 
 def heading(source: bytes) -> str:

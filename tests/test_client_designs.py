@@ -319,9 +319,13 @@ CAUGHT_BY = {
 @pytest.mark.slow
 @pytest.mark.parametrize("title", WRONG_ARMS)
 def test_planted_bugs_of_arms_are_caught(title: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first check finds what is wrong; the others may also stumble over it, as a device would."""
     WRONG_ARMS[title](monkeypatch)
-    for check in CAUGHT_BY[title]:
-        with pytest.raises((AssertionError, client.AnswerError, KeyError)):
+    first, *others = CAUGHT_BY[title]
+    with pytest.raises(AssertionError):
+        first()
+    for check in others:
+        with pytest.raises((AssertionError, client.AnswerError)):
             check()
 
 

@@ -6,10 +6,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from deniable.errors import MOST_SHOWN, abbreviated, listed, meant
+from deniable.errors import MOST_SHOWN, abbreviated, listed, meant, shortened
 
 
-@pytest.mark.parametrize("value", [1, None, "a  b", "a\nb", True, ["a", 1], {"a": 1}, b"\0", np.arange(3)])
+@pytest.mark.parametrize("value", [1, None, "a  b", "a\nb", True, ["a", 1], b"\0", np.arange(3)])
 def test_short_values_are_shown_as_they_are(value: object) -> None:
     assert abbreviated(value) == repr(value)
 
@@ -23,9 +23,24 @@ def test_long_values_are_shortened(value: object) -> None:
     assert abbreviated(value).endswith("...") or abbreviated(value) == f"an object of type {type(value).__name__}"
 
 
+def test_of_an_answer_the_beginning_is_shown_at_most() -> None:
+    assert shortened("odd") == "'odd'"
+    assert shortened(3) == "3"
+    assert shortened("a patient called John") == "'a patient ca'..."
+    assert shortened({"smoker": True}) == "an object of type dict"
+
+
 def test_frames_are_named_by_their_type() -> None:
     frame = {"answer": ["secret"] * 3}
-    for value in (pd.DataFrame(frame), pl.DataFrame(frame), pa.table(frame), pd.Series(["secret"])):
+    for value in (
+        frame,
+        [frame],
+        [["secret"], ["secret"]],
+        pd.DataFrame(frame),
+        pl.DataFrame(frame),
+        pa.table(frame),
+        pd.Series(["secret"]),
+    ):
         assert abbreviated(value) == f"an object of type {type(value).__name__}"
 
 

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deniable as dn
+from studies.rivals import contestants, settings
 from studies.rivals.bloom import Filters, Sent, lopub, maximized, rappor
 from studies.rivals.calm import calm, cover, proper
+from studies.rivals.factorization import factorized, mechanism, optimised_cell, size_of_views
 from studies.rivals.of_flags import RIVALS, codes_of, hadamard
 from studies.rivals.sampled_tables import ORACLES, independent_answers, sampled
+from studies.rivals.side_by_side import surveyed
 
+OF_CELLS = ORACLES | {"optimised factorization": optimised_cell}
 SHARES = {2: np.array([0.5, 0.2, 0.05, 0.25]), 1: np.array([0.7, 0.3])}
 
 
@@ -22,7 +27,7 @@ def _flags(name: str) -> Any:
 # Each rival with the order of a table that it estimates without bias, whose variance is a closed form.
 CLOSED = (
     {name: (_flags(name), 1 if name == "RS+FD" else 2) for name in RIVALS}
-    | {name: (partial(sampled, oracle), 2) for name, oracle in ORACLES.items()}
+    | {name: (partial(sampled, oracle), 2) for name, oracle in OF_CELLS.items()}
     | {"one question": (independent_answers, 1), "RAPPOR": (rappor, 1)}
 )
 
@@ -48,7 +53,8 @@ def test_rivals_have_their_closed_forms(name: str) -> None:
         survey = make(rows, levels, k, 1.0, rng)
         found.append(survey.estimate(columns))
         said.append(survey.variance(columns, SHARES[k]))
-        other.append(make(rows, levels, k, 2.0, rng).variance(columns, SHARES[k]))
+        if len(found) <= 20:  # said in closed form: a few are enough
+            other.append(make(rows, levels, k, 2.0, rng).variance(columns, SHARES[k]))
     variance, claimed = np.var(found, axis=0, ddof=1), np.mean(said, axis=0)
     error = np.sqrt(2 / surveys)
     np.testing.assert_allclose(np.mean(found, axis=0), SHARES[k], atol=5 * np.sqrt(claimed.max() / surveys))
@@ -56,16 +62,64 @@ def test_rivals_have_their_closed_forms(name: str) -> None:
     assert abs(variance.mean() / np.mean(other) - 1) > 5 * error
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", OF_CELLS)
 def test_oracles_have_their_closed_forms_with_many_cells(name: str) -> None:
     """Eleven cells at epsilon 2, where Hadamard response has several blocks; one survey of many respondents each."""
     rng, cells, n = np.random.default_rng(3), 11, 3_000
     shares = np.arange(1, cells + 1) / (cells * (cells + 1) / 2)
-    found = [ORACLES[name](rng.choice(cells, n, p=shares), cells, 2.0, rng) for _ in range(150)]
+    found = [OF_CELLS[name](rng.choice(cells, n, p=shares), cells, 2.0, rng) for _ in range(150)]
     estimates, said = np.array([own for own, _ in found]), found[0][1](shares) / n
     np.testing.assert_allclose(estimates.mean(axis=0), shares, atol=5 * np.sqrt(said.max() / 150))
     assert abs(estimates.var(axis=0, ddof=1).mean() / said.mean() - 1) < 0.15
-    assert abs(estimates.var(axis=0, ddof=1).mean() / (ORACLES[name](np.zeros(9, int), cells, 3.0, rng)[1](shares) / n).mean() - 1) > 0.15  # fmt: skip  # noqa: E501
+    assert abs(estimates.var(axis=0, ddof=1).mean() / (OF_CELLS[name](np.zeros(9, int), cells, 3.0, rng)[1](shares) / n).mean() - 1) > 0.15  # fmt: skip  # noqa: E501
+
+
+def _subsets(m: int, size: int, epsilon: float) -> float:
+    """The mean variance of a cell's share for one respondent of each cell, by subsets of a size."""
+    q = size * np.exp(epsilon) / (size * np.exp(epsilon) + m - size)
+    p = (q * (size - 1) + (1 - q) * size) / (m - 1)
+    marked = p + (q - p) / m
+    return float(marked * (1 - marked) / (q - p) ** 2 - 1 / m * (1 - 1 / m))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("m", [2, 3, 5, 8, 20])
+def test_optimised_factorizations_of_one_table_are_as_good_as_the_best_subsets(m: int, epsilon: float) -> None:
+    """Subsets of the best size are optimal for one histogram; those of another size are clearly worse."""
+    strategy, weights, variance = mechanism((m,), 1, epsilon)
+    by_size = {size: _subsets(m, size, epsilon) for size in range(1, m)}
+    assert variance == pytest.approx(min(by_size.values()), rel=0.01)
+    assert max(by_size.values()) > 1.1 * variance or m <= 3
+    np.testing.assert_allclose(strategy.sum(axis=0), 1)
+    np.testing.assert_allclose(weights @ strategy, np.eye(m), atol=1e-9)  # without bias
+    assert (strategy.max(axis=1) / strategy.min(axis=1)).max() <= np.exp(epsilon) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("k", "larger"), [(1, False), (2, True)])
+def test_views_of_the_optimised_factorization_are_without_bias(k: int, larger: bool) -> None:
+    """Six flags, whose pairs are asked in views of more than two; margins of the wrong order would be far off."""
+    rng, levels, columns = np.random.default_rng(2), (2,) * 6, (0, 2)[:k]
+    rows = np.concatenate([_rows(k, 200_000, rng), rng.integers(0, 2, (200_000, 2))], axis=1)
+    found = factorized(rows, levels, k, 1.0, rng).estimate(columns)
+    assert (size_of_views(levels, k, 1.0) > k) == larger
+    np.testing.assert_allclose(found, SHARES[k], atol=0.02)
+
+
+def test_everybody_is_compared_by_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a made-up survey: errors fall with epsilon, and cells come in the order that tables have."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.integers(0, 3, 4_000), _rows(2, 4_000, rng)])
+    monkeypatch.setattr(settings, "rows_of", lambda _: rows)
+    monkeypatch.setattr(settings, "DATA", {"made up": ("made up", (0, 1, 2, 3))})
+    few, many = (settings.Setting("made up", 1, epsilon) for epsilon in (2.0, 8.0))
+    for name in ("deniable, consistent", "deniable, dn.fit", "CALM", "optimised factorization", "MargPS"):
+        own = contestants.CONTESTANTS[name]
+        errors = [surveyed(setting, name, own, 0)[1].distance for setting in (few, many)]
+        assert errors[1] < min(errors[0], 5), name
+    assert contestants.CONTESTANTS["InpHT"].takes(few) == ()
+    counts = contestants.counted(many, 0, 2)
+    est = dn.estimate(counts, ["q0", "q1"])
+    np.testing.assert_allclose(contestants.cells_in_order(est), est.table()["proportion"].to_numpy())
 
 
 def test_views_of_calm_hold_every_pair_and_its_tables_come_near_the_truth() -> None:

@@ -20,7 +20,7 @@ Each message says what was found, where, and what to do next.
 The command line prints any error as one line and exits with status 1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from deniable.client import AnswerError, DeniableError, PlanError, seen
 
@@ -72,15 +72,32 @@ class HomogeneityWarning(DeniableWarning):
 
 # A value that an error message shows takes at most this many characters.
 MOST_SHOWN = 100
+# Of an answer, it shows at most this many.
+MOST_OF_AN_ANSWER = 12
 
 
 def abbreviated(value: object) -> str:
     """A value as an error message shows it: its repr, shortened; of what holds many, which may be answers, the type."""
     start = value[:MOST_SHOWN] if isinstance(value, str | bytes) else value
+    if _holds_records(value):
+        return f"an object of type {type(value).__name__}"
     text = repr(start)
     if "\n" in text or (len(text) > MOST_SHOWN and not isinstance(value, str | bytes | int | float)):
         return f"an object of type {type(value).__name__}"
     return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+
+
+def _holds_records(value: object) -> bool:
+    """Whether a value is a record or a column, or a list of them."""
+    some = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(one, Mapping) for one in some) or any(isinstance(one, list | tuple | set) for one in some[1:])
+
+
+def shortened(answer: object) -> str:
+    """One answer as an error message shows it, where it may be shown at all: its first characters, and no list."""
+    if isinstance(answer, str) and len(answer) > MOST_OF_AN_ANSWER:
+        return f"{answer[:MOST_OF_AN_ANSWER]!r}..."
+    return abbreviated(answer)
 
 
 # How much alike two names are, from 0 to 1, if one is taken for the other misspelt.

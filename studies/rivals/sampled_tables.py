@@ -12,6 +12,7 @@ form, for one respondent, at given true shares.
 """
 
 from collections.abc import Callable
+from functools import cache
 from itertools import combinations
 from math import ceil, exp, log2, prod
 from typing import Any
@@ -134,16 +135,20 @@ def sampled(
     which = rng.integers(len(tables), size=len(rows))
     order = np.argsort(which, kind="stable")
     ends = np.searchsorted(which[order], np.arange(len(tables) + 1))
-    found: dict[Columns, tuple[Array, Variance, int]] = {}
-    for number, columns in enumerate(tables):
+
+    @cache
+    def of(columns: Columns) -> tuple[Array, Variance, int]:
+        """What those tell who were asked this table; worked out once it is looked at."""
+        number = tables.index(columns)
         mine = rows[order[ends[number] : ends[number + 1]]]
         cells = prod(levels[column] for column in columns)
-        found[columns] = (*oracle(cells_of(mine, levels, columns), cells, epsilon, rng), len(mine))
+        return (*oracle(cells_of(mine, levels, columns), cells, epsilon, rng), len(mine))
 
     def variance(columns: Columns, shares: Array) -> Array:
-        return np.asarray(found[columns][1](shares) / found[columns][2])
+        _, each, respondents = of(columns)
+        return np.asarray(each(shares) / respondents)
 
-    return Survey(lambda columns: found[columns][0], variance)
+    return Survey(lambda columns: of(columns)[0], variance)
 
 
 def independent_answers(

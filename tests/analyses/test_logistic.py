@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, ndtri
 
 import deniable as dn
 from tests.support.answer_groups import far_from_95, held
@@ -96,25 +98,116 @@ def test_covariance_is_that_of_small_changes_of_the_table(plan: dn.Plan, about: 
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-3, atol=1e-9)
 
 
-def test_too_few_reports_and_separation_are_said() -> None:
-    plan = PLANS["plain"]
-    few = dn.regress(
-        dn.simulate.counts(truth(), plan, np.random.default_rng(1), n=150), "smoker", on=["age"], kind="logistic"
-    )
-    assert "not enough reports" in few.why
-    assert all(np.isnan(few.table()["p_value"].to_numpy()))
+def test_separation_is_said() -> None:
     people = truth().people(2000, np.random.default_rng(2))
     people[2, 1] = 0  # no old smokers
     shown = dn.Plan(SCHEMA, dict.fromkeys(NAMES, dn.Public()))
     decided = dn.regress(
         dn.simulate.counts(people, shown, np.random.default_rng(1)), "smoker", on=["age"], kind="logistic"
     )
+    assert "not enough reports" in decided.why
     assert "separation" in decided.why
+    assert all(np.isnan(decided.table()["p_value"].to_numpy()))
     counts = dn.simulate.counts(people, shown, np.random.default_rng(1))
     refused: dict[str, Any] = {"linear": {"kind": "probit"}, "each feature once": {"on": ["age", "age"]}}
     for told, options in refused.items():
         with pytest.raises(dn.EstimateError, match=told):
             dn.regress(counts, "smoker", **{"on": ["age"], "kind": "logistic", **options})
+
+
+PAIR = dn.Schema([dn.Flag("sick"), dn.Choice("group", ["a", "b"])])
+
+
+def rare_group(share: float, a: float, b: float) -> tuple[dn.simulate.Truth, np.ndarray]:
+    """Two groups, the second of which has this share; the outcome's probability in each, and the coefficients."""
+    table = np.array([[(1 - share) * (1 - a), share * (1 - b)], [(1 - share) * a, share * b]])
+    odds = np.log([a / (1 - a), b / (1 - b)])
+    return dn.simulate.Truth(PAIR, table), np.array([odds[0], odds[1] - odds[0]])
+
+
+def score_of_difference(people: np.ndarray, c: float) -> tuple[float, float]:
+    """The standardised score of the difference of log odds of two groups being c, and its skewness, from scratch.
+
+    Nothing is randomized: a score is a sum over people.
+    """
+    (a0, b0), (a1, b1) = people.astype(float)
+    n = people.sum()
+
+    def off(constant: float) -> float:
+        return a1 + b1 - (a0 + a1) * expit(constant) - (b0 + b1) * expit(constant + c)
+
+    constant = brentq(off, -40, 40, xtol=1e-14)
+    sa, sb = expit(constant), expit(constant + c)
+    information_a, information_b = (a0 + a1) * sa * (1 - sa), (b0 + b1) * sb * (1 - sb)
+    of_constant = information_b / (information_a + information_b)
+    kinds = np.array(
+        [[-of_constant * -sa, (1 - of_constant) * -sb], [-of_constant * (1 - sa), (1 - of_constant) * (1 - sb)]]
+    )
+    table = np.array([[(a0 + a1) * (1 - sa), (b0 + b1) * (1 - sb)], [(a0 + a1) * sa, (b0 + b1) * sb]])
+    p = table / n
+    mean = (p * kinds).sum()
+    variance, third = ((p * (kinds - mean) ** k).sum() for k in (2, 3))
+    score = b1 - (b0 + b1) * sb
+    return score / np.sqrt(n * variance * n / (n - 2)), third / np.sqrt(n * variance**3) * ((n - 2) / n) ** 1.5
+
+
+@pytest.mark.parametrize("people", [[[60, 25], [30, 4]], [[400, 49], [300, 1]]])
+def test_intervals_end_where_the_score_test_refuses(people: list[list[int]]) -> None:
+    given = np.array(people)
+    plan = dn.Plan(PAIR, dict.fromkeys(PAIR.names, dn.Public()))
+    counts = dn.simulate.counts(given, plan, np.random.default_rng(1))
+    found = dn.regress(counts, "sick", on=["group"], kind="logistic")
+    low, high = found.confidence_interval(0.9)
+    t = ndtri(0.95)
+    for end, side in ((low[1], t), (high[1], -t)):
+        score, skewness = score_of_difference(given, end)
+        skewness = np.clip(skewness, -1.5 / t, 1.5 / t)
+        assert score == pytest.approx(side + skewness * (t**2 - 1) / 6, abs=1e-5)
+    for j, p in enumerate(found.pvalue):  # the interval that ends at zero has the p-value as its error
+        ends = found.confidence_interval(1 - p)
+        assert min(abs(ends.low[j]), abs(ends.high[j])) < 1e-4 * found.stderr[j] or p < 1e-12
+
+
+def test_an_interval_has_no_end_where_nobody_need_have_the_outcome() -> None:
+    truth, _ = rare_group(0.05, 0.3, 0.03)
+    plan = dn.Plan(PAIR, epsilon=4.0, together=[["sick", "group"]])
+    for seed in range(20):
+        found = dn.regress(
+            dn.simulate.counts(truth, plan, np.random.default_rng(seed), n=30_000),
+            "sick",
+            on=["group"],
+            kind="logistic",
+        )
+        if found.enough and np.isneginf(found.confidence_interval().low[1]):
+            break
+    low, high = found.confidence_interval()
+    assert np.isfinite([low[0], high[0], high[1]]).all()
+    assert "-inf" in str(found.table())
+    found.table().plot()  # the bar goes out of the picture
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30_000, 120_000, 240_000])
+def test_intervals_hold_in_the_surveys_that_are_answered(n: int) -> None:
+    """A rare group in which the outcome is rarer: nearly all surveys are answered, and among those intervals hold.
+
+    The control is those surveys that a rule on how certain the log odds are would answer.
+    """
+    truth, beta = rare_group(0.05, 0.3, 0.03)
+    plan = dn.Plan(PAIR, epsilon=4.0, together=[["sick", "group"]])
+    rng, times = np.random.default_rng(11), 300
+    found = [
+        dn.regress(dn.simulate.counts(truth, plan, rng, n=n), "sick", on=["group"], kind="logistic")
+        for _ in range(times)
+    ]
+    answered = [one for one in found if one.enough]
+    assert len(answered) > 0.9 * times
+    ends = np.array([np.array(one.confidence_interval()).T for one in answered])
+    inside = (ends[..., 0] <= beta) & (beta <= ends[..., 1])
+    assert (np.abs([far_from_95(share, len(answered)) for share in inside.mean(axis=0)]) < 3.3).all(), inside.mean(0)
+    if n == 120_000:
+        sure = np.array([one.stderr[1] < 0.22 for one in answered])
+        assert far_from_95(inside[sure, 1].mean(), int(sure.sum())) < -3.3
 
 
 @pytest.mark.slow

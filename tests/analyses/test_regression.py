@@ -75,7 +75,7 @@ def test_too_few_reports_are_told_without_an_error() -> None:
         assert "not enough reports for this question: the least eigenvalue" in repr(found)
         rows = found.table().to_pydict()
         assert all(np.isnan(rows[name]).all() for name in ("coefficient", "stderr", "low", "high", "p_value"))
-    value, error = re.search(r"is ([0-9.]+) \+- ([0-9.]+) with", found.why).groups()
+    value, error = re.search(r"is ([0-9.]+) \(SE ([0-9.]+)\) with", found.why).groups()
     assert 2 < float(value) / float(error) < 5
     flags = dn.Schema([dn.Flag(name) for name in "abcde"])
     plan = dn.Plan(flags, {name: dn.RandomizedResponse(epsilon=6.0) for name in flags.names})

@@ -28,7 +28,7 @@ def test_from_a_messy_file_to_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     _, err = run("schema answers.csv -o survey.toml", capsys)
     assert err.splitlines() == [
         "id: a choice of 4 numbers",
-        "smoker: yes or no: 'Yes' is yes, 'no' is no, in 3 spellings; 1 without an answer",
+        "smoker: yes or no: 'Yes' is yes, 'no' is no, in 3 spellings; 1 without an answer ('NA' means that)",
         "age: a choice of 2 in their order",
         "",
         "Wrote survey.toml (3 questions). Look it over.",
@@ -83,7 +83,8 @@ def test_bad_records_are_told_or_left_out(capsys: pytest.CaptureFixture[str]) ->
     Path("answers.csv").write_text(ANSWERS.replace("2;no;30+", "2;odd;old"))
     _, err = run("randomize plan.json answers.csv -o r.parquet --force", capsys, 1)
     assert err.splitlines()[0] == (
-        "deniable: answers.csv: line 3, column 'smoker' is a flag and takes true, false, 1 or 0; found 'odd'"
+        "deniable: answers.csv: line 3, column 'smoker' is a flag and takes yes and no, true and false, or 1 and 0; "
+        "found 'odd'"
     )
     assert err.splitlines()[1].startswith("  line 3, column 'age'")
     assert "'old'" not in err

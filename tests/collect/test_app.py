@@ -312,7 +312,9 @@ def test_the_page_is_shown_to_whoever_types_the_token(served: Served) -> None:
     form = served.http.get("/page")
     assert form.status_code == 401
     assert "<form" in form.text
-    assert served.http.post("/page", data={"token": "wrong"}).status_code == 401
+    assert 'role="alert"' not in form.text
+    wrong = served.http.post("/page", data={"token": "wrong"})
+    assert (wrong.status_code, 'role="alert"' in wrong.text) == (401, True)
     shown = served.http.post("/page", data={"token": served.token})
     assert shown.status_code == 200
     assert "smoker" in shown.text

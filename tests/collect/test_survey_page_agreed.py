@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="THE SURVEY PAGE'S LINKS ARE NOT TESTED: there is no Chromium here"),
 ]
 SCHEMA = dn.Schema([dn.Flag("smoker")])
-AGREED, SWAPPED = dn.Plan(SCHEMA, epsilon=1.0), dn.Plan(SCHEMA, epsilon=6.0)
+AGREED, SWAPPED, LARGE = dn.Plan(SCHEMA, epsilon=1.0), dn.Plan(SCHEMA, epsilon=6.0), dn.Plan(SCHEMA, epsilon=9.0)
 SIGNED, BY_OTHER = sign(AGREED.fingerprint, KEY), sign(AGREED.fingerprint, OTHER)
 
 
@@ -51,7 +51,7 @@ def shown(context: Any, url: str, plan: dn.Plan | None = None, signature: str | 
     return words
 
 
-BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than your link allows", "whose key your link names"
+BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than was agreed to", "whose key your link names"
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,14 @@ BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than your lin
         ("#epsilon=1e9", None, MORE),
         ("#epsilon=Infinity", SWAPPED, MORE),
         ("", SWAPPED, BEGINS),
+        ("", LARGE, MORE),
+        ("#epsilon=9", LARGE, BEGINS),
     ],
 )
 def test_a_link_can_state_the_most_that_was_agreed_to(
     served: Served, context: Any, link: str, plan: dn.Plan | None, words: str
 ) -> None:
-    """Without a ceiling in the link, a collector can swap the plan for another one: that is the control."""
+    """Without a ceiling in the link, a collector can swap the plan for another one up to 8: that is the control."""
     assert words in shown(context, f"{served.url}/{link}", plan)
 
 

@@ -26,7 +26,7 @@ PLACES = re.compile(r"\{(\w+)\}")
 def test_the_collector_gives_every_file_of_the_page() -> None:
     names = {path.relative_to(PAGE).as_posix() for path in PAGE.rglob("*.*")} - {"index.html"}
     given = {route.path.removeprefix("/") for route in _web_files()}
-    assert given == names | {"", "deniable.js", "deniable.min.js", "signature.js", "keeping.js"}
+    assert given == names | {"", "deniable.js", "deniable.min.js", "signature.js", "promise.js"}
 
 
 def test_the_page_names_no_other_site_and_has_no_code_of_its_own_in_its_html() -> None:

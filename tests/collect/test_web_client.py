@@ -17,7 +17,7 @@ from tests.support.designs import DESIGNS
 from tests.support.javascript import CHROMIUM, FULL, MINIFIED, Case, in_chromium, in_node, in_python
 from tests.support.kept_plans import KEPT
 from tests.support.random_documents import altered, document_of, scripted_cases, sealed
-from tests.support.scripted import arm_source, client_source
+from tests.support.scripted import arm_source, client_source, some_records
 from tests.support.situations import PLANS
 from tests.support.slow_reports import drawn_arm
 
@@ -91,6 +91,40 @@ def test_every_plan_is_read_alike(run: javascript.Run, file: Path) -> None:
     cases = [{"plan": plan.to_json()} for plan in (*PLANS.values(), *DESIGNS.values(), *KEPT.values())]
     expected = in_python(cases)
     assert not any(isinstance(one, str) for one in expected)
+    assert run(file, cases) == expected
+
+
+@everywhere
+def test_vectors_of_kept_answers(run: javascript.Run, file: Path) -> None:
+    cases, expected = [], []
+    for case in load("vectors_of_kept.json"):
+        for one in case["records"]:
+            draws = b"".join(draw.to_bytes(2, "little") for steps in one["draws"] for step in steps for draw in step)
+            given = {"secret": one["secret"], "record": one["answers"], "arm": one.get("arm"), "draws": draws.hex()}
+            cases.append({"plan": json.dumps(case["plan"])} | given)
+            expected.append([one["kept"], one["report"], 0])
+    assert len(cases) > 70
+    assert run(file, cases) == expected
+
+
+@cache
+def kept_cases() -> tuple[list[Case], list[Any]]:
+    """Answers kept by secrets, also where bytes are drawn again, so that the first ones of a stream do not do."""
+    rng, cases = np.random.default_rng(8), []
+    for plan in KEPT.values():
+        document = json.loads(plan.to_json())
+        for answers in some_records(plan, document, -(-CASES // len(KEPT)), rng):
+            arm = plan.arm_names[-1] if plan.assigned else None
+            given = {"secret": rng.bytes(16).hex(), "record": answers, "arm": arm, "draws": rng.bytes(4000).hex()}
+            cases.append({"plan": plan.to_json()} | given)
+    return cases, in_python(cases)
+
+
+@pytest.mark.slow
+@everywhere
+def test_many_secrets_give_the_same_bytes(run: javascript.Run, file: Path) -> None:
+    cases, expected = kept_cases()
+    assert any(left < 4000 for _, _, left in expected)
     assert run(file, cases) == expected
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
 from deniable.cli import main
 from deniable.counts import on_engine
 from deniable.counts.on_engine import Described, parts_of
+from deniable.errors import DeniableWarning
+from deniable.reports.engines import engine, on_dask
 from tests.support.designs import DESIGNS
-from tests.support.engines import killing_once, reports_in, waiting
+from tests.support.engines import check_edges, dask_client, killing_once, reports_in, waiting
 from tests.support.situations import MIXED
 from tests.support.surveys import some_reports
 
@@ -25,13 +28,7 @@ REPORTS = some_reports(MIXED, 2000)
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Two workers in processes of their own."""
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", protocol="tcp") as cluster,
-        Client(cluster) as one,
-    ):
+    with dask_client() as one:
         yield one
 
 
@@ -84,7 +81,7 @@ def test_files_that_change_or_vanish_are_named(client: Any, files: list[str], mo
 
     for what, match in (
         (lambda: some_reports(MIXED, 50).save(files[1]), f"{files[1]}: has changed since counting began"),
-        (Path(files[2]).unlink, f"{files[2]}: was there when counting began, and is no more"),
+        (Path(files[2]).unlink, f"{files[2]}: was there when counting began, .* Was it removed"),
     ):
         monkeypatch.setattr(on_engine, "total", then(what))
         with pytest.raises(dn.ReportError, match=match):
@@ -143,6 +140,47 @@ def test_the_command_line(client: Any, files: list[str], tmp_path: Path, capsys:
     for wrong, said in ((["--engine", "dask"], "--scheduler"), (["--scheduler", scheduler], "--engine")):
         assert main([*command, *wrong]) == 1
         assert said in capsys.readouterr().err
+    for address in ("host", "no://host:1"):
+        assert main([*command, "--engine", "dask", "--scheduler", address]) == 1
+        assert f"--scheduler {address}: no scheduler of Dask answers there" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_billions_are_exact(client: Any) -> None:
+    check_edges(client)
+
+
+@pytest.mark.slow
+def test_files_that_only_the_driver_sees_are_named(client: Any) -> None:
+    REPORTS.save("memory://of/the/driver.parquet")
+    with pytest.raises(dn.ReportError, match=r"driver.parquet: .* is it where only the driver can look\?"):
+        dn.count("memory://of/the/driver.parquet", order=2, engine=client)
+
+
+@pytest.mark.slow
+def test_clusters_that_cannot_count_are_told_of(client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed import Client
+
+    with pytest.raises(dn.DeniableError, match=r"Client\(cluster\); found LocalCluster"):
+        dn.count(files, engine=client.cluster)
+    (closed := Client(client.cluster)).close()
+    with pytest.raises(dn.DeniableError, match="this client of Dask is closed"):
+        dn.count(files, engine=closed)
+    monkeypatch.setattr(engine, "__version__", "0.0.9")
+    with pytest.raises(dn.DeniableError, match=r"worker tcp://.* has deniable .*, and this is 0.0.9"):
+        dn.count(files, engine=client)
+    monkeypatch.undo()
+    monkeypatch.setattr(on_dask, "VERSION", "no_such_package:__version__")
+    with pytest.raises(dn.DeniableError, match=r"lacks what is needed \(No module named 'no_such_package'\)"):
+        dn.count(files, engine=client)
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told_of() -> None:
+    with dask_client(workers=0) as empty:
+        with pytest.warns(DeniableWarning, match="no workers yet; tasks wait"):
+            adapter = on_dask.DaskEngine(empty)
+        assert adapter.workers == 1
 
 
 # -- without a cluster -------------------------------------------------------------------------------------------------
@@ -159,11 +197,45 @@ def test_parts_hold_every_row_group_once_and_are_alike() -> None:
         expected = [(file.path, group) for file in files for group, rows in enumerate(file.groups) if rows]
         assert found == expected
         assert sum(map(len, parts)) == sum(map(sum, (file.groups for file in files)))
-        most = -(-sum(map(len, parts)) // (on_engine.PARTS_EACH * workers))
+        most = -(-sum(map(len, parts)) // (on_engine.PARTS_EACH * workers)) + 1
         assert all(len(part) <= most + 100 or len(part) in (4000, 4001) or len(part) < 4100 for part in parts)
         assert len(parts) >= min(4, workers)
-        assert all(len(part) <= 200 or len(part) >= 4000 for part in parts_of(files, workers, 100))
+        small = 100 + max(100, -(-sum(map(len, parts)) // (on_engine.MOST_EACH * workers)))
+        assert all(len(part) <= small or len(part) >= 4000 for part in parts_of(files, workers, 100))
     assert parts_of(files[-1:], 2, 1 << 24) == []
+
+
+def test_tasks_are_as_many_as_a_scheduler_can_hand_out() -> None:
+    """Of a hundred thousand row groups there are a few tasks for each worker, however small tasks could be."""
+    files = [Described(Path(f"{place}"), "f", "s", {}, (1000,) * 1000) for place in range(100)]
+    for workers in (1, 50):
+        parts = parts_of(files, workers, 1000)
+        assert 0.9 <= len(parts) / (on_engine.MOST_EACH * workers) <= 1.1
+        assert sum(map(len, parts)) == 10**8
+    assert len(parts_of(files, 50, 1 << 24)) == on_engine.PARTS_EACH * 50
+
+
+def test_a_task_reads_with_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine of 64 processors has 64 tasks at once; each is not to start 64 threads of Arrow's."""
+    used: list[bool] = []
+    plain = pq.ParquetFile.iter_batches
+
+    def watched(self: Any, *args: Any, use_threads: bool = True, **options: Any) -> Any:
+        used.append(use_threads)
+        return plain(self, *args, use_threads=use_threads, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
+    for place, plan in enumerate((MIXED, DESIGNS["arms of unequal length"])):
+        some_reports(plan, 300).save(path := tmp_path / f"{place}.parquet")
+        expected = dn.count(path)
+        assert used
+        assert all(used)
+        used.clear()
+        (part,) = parts_of(on_engine.described(None, [path]).files, 1, 1 << 24)
+        assert on_engine.tally_of((plan, None, None), part).counts() == expected
+        assert used
+        assert not any(used)
+        used.clear()
 
 
 def test_what_is_no_engine_is_refused(files: list[str]) -> None:
@@ -175,7 +247,6 @@ def test_what_is_no_engine_is_refused(files: list[str]) -> None:
 
 def test_a_plan_is_given_to_files_that_lost_theirs(tmp_path: Path) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     table = REPORTS.table.replace_schema_metadata(None)
     bucket = table.column_names.index("hash: bucket")

@@ -1,33 +1,19 @@
 """Counts of billions: exact integers to the last one that fits, an error beyond, and estimates that lose nothing."""
 
-import pickle
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import deniable as dn
-from deniable.counts.tally import Tally
 from tests.support.designs import DESIGNS
-
-PLAN = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), {n: dn.RandomizedResponse(p=0.25, q=0.75) for n in "ab"})
-EDGES = [2**31 - 1, 2**31, 2**53, 2**53 + 1, 2**63 - 1]
-
-
-def tally_of(n: int, plan: dn.Plan = PLAN, order: int = 2) -> Tally:
-    """A tally that has counted so many reports of the first arm, as an engine would send it."""
-    tally = Tally.of(plan, order=order)
-    arm = tally.arms[0]
-    arm.n = n
-    for out in arm.outs:
-        out.fill(n)
-    return pickle.loads(pickle.dumps(tally))
+from tests.support.engines import EDGES, TWO_FLAGS, tally_of_so_many
 
 
 @pytest.mark.parametrize("n", EDGES)
 def test_tallies_and_counts_are_exact(n: int) -> None:
-    for plan in (PLAN, DESIGNS["two arms"]):
-        counts = (tally_of(n - 1, plan, 1) + tally_of(1, plan, 1)).counts()
+    for plan in (TWO_FLAGS, DESIGNS["two arms"]):
+        counts = (tally_of_so_many(n - 1, plan, 1) + tally_of_so_many(1, plan, 1)).counts()
         assert counts.n == n
         assert counts.arms[0].evidence(*counts.arms[0].plan.units.schema.names[:1]).tolist() == [n, n]
 
@@ -36,16 +22,16 @@ def test_tallies_and_counts_are_exact(n: int) -> None:
 def test_one_more_than_fits_is_an_error_and_never_wraps(n: int) -> None:
     most = 2**63 - 1
     with pytest.raises(dn.CountError, match="more than 64-bit integers can count"):
-        _ = tally_of(n) + tally_of(most - n + 1)
+        _ = tally_of_so_many(n) + tally_of_so_many(most - n + 1)
     with pytest.raises(dn.CountError, match="more than 64-bit integers can count"):
-        _ = tally_of(n).counts() + tally_of(most - n + 1).counts()
+        _ = tally_of_so_many(n).counts() + tally_of_so_many(most - n + 1).counts()
 
 
 def test_estimates_of_a_billion_reports_are_as_fractions_have_them() -> None:
     n, a, b, both = 1_000_000_007, 423_456_789, 391_357_913, 201_234_567
-    counts = dn.Counts(PLAN, {("a", "b"): [[n, b], [a, both]]})
+    counts = dn.Counts(TWO_FLAGS, {("a", "b"): [[n, b], [a, both]]})
     p, q = Fraction(1, 4), Fraction(3, 4)
-    assert (PLAN["a"].channel.p, PLAN["a"].channel.q) == (p, q)
+    assert (TWO_FLAGS["a"].channel.p, TWO_FLAGS["a"].channel.q) == (p, q)
     expected = np.array(
         [
             [Fraction(n), (b - p * n) / (q - p)],

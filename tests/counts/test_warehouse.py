@@ -14,6 +14,7 @@ import deniable as dn
 from tests.collect.conftest import database, postgres  # noqa: F401 - fixtures
 from tests.support.databases import TABLES, in_duckdb, in_postgres
 from tests.support.designs import DESIGNS
+from tests.support.engines import EDGES, TWO_FLAGS
 from tests.support.random_plans import random_plan
 from tests.support.situations import MIXED, PLANS
 from tests.support.surveys import some_reports
@@ -187,6 +188,16 @@ def test_billions_are_exact(n: int) -> None:
     counts = dn.count_patterns(TWO, [{"age": "old", "n": n - 1}, {"age": "young", "n": 1}])
     assert counts.array("age").tolist() == [n, 1, n - 1]
     assert dn.count_patterns(MIXED, [{"sue": 5, "n": n - 1}, {"sue": 5, "n": 1}]).array("sue")[0] == n
+
+
+@pytest.mark.slow
+def test_billions_are_exact_as_databases_send_them(database: str) -> None:  # noqa: F811
+    in_duck = in_duckdb(some_reports(TWO_FLAGS, 1), [])
+    with psycopg.connect(database, row_factory=dict_row) as connection:
+        for n in EDGES:
+            query = f"SELECT CAST(1 AS BIGINT) AS a, sum(k) AS n FROM (VALUES ({n - 10}), (1), (9)) AS v(k)"
+            for rows in (in_duck(query), connection.execute(query).fetchall()):
+                assert dn.count_patterns(TWO_FLAGS, rows).array("a").tolist() == [n, n]
 
 
 def test_more_than_64_bits_is_an_error_and_never_wraps() -> None:

@@ -44,3 +44,29 @@ def test_a_shape_with_a_smaller_variance_makes_the_variance_no_less_certain() ->
     found = shaped(Cumulants.normal(0.0, 0.0), rare)
     besides = found.variance_of_variance - found.covariance_with_variance**2 / found.variance
     assert besides == pytest.approx(0, abs=1e-12)
+
+
+PLANS = {
+    "arms": lambda epsilon: dn.Plan(SCHEMA, epsilon=epsilon, arms={("a", "b"): 0.6, ("a",): 0.2, ("b",): 0.2}),
+    "apart": lambda epsilon: dn.Plan(SCHEMA, {name: dn.RandomizedResponse(epsilon=epsilon) for name in "ab"}),
+    "block": lambda epsilon: dn.Plan(SCHEMA, epsilon=epsilon, together=[["a", "b"]]),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("epsilon", [10.0, 30.0])
+def test_empty_cells_are_known_no_worse_about_the_respondents(name: str, epsilon: float) -> None:
+    """Over arms their standard error was up to 1.7 times that about the population."""
+    rng, plan = np.random.default_rng(31), PLANS[name](epsilon)
+    for shares in ([[0.6, 0.2], [0.2, 0.0]], [[0.5, 0.0], [0.5, 0.0]], [[0.9, 0.0], [0.0, 0.1]]):
+        for n in (200, 2_000):
+            of = dn.simulate.truth(SCHEMA, np.array(shares))
+            est = dn.estimate(dn.simulate.counts(of, plan, rng, n=n), ["a", "b"])
+            here, there = (est.about(whom) for whom in ("respondents", "population"))
+            among, whole = (
+                [row["stderr"] for own in (one.table(), one.conditional("a", given="b")) for row in own.to_pylist()]
+                for one in (here, there)
+            )
+            known = np.isfinite(among) & np.isfinite(whole)
+            assert known[:4].all()
+            assert (np.array(among)[known] <= 1.005 * np.array(whole)[known]).all()

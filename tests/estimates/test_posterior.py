@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import deniable as dn
 from deniable.estimates import posterior
-from deniable.estimates.posterior import CONCENTRATION, credible, shortest
+from deniable.estimates.posterior import CONCENTRATION, FEWEST, credible, shortest
 from deniable.estimates.proper_tables import dirichlet_draws
 from deniable.estimates.proper_tables.dirichlet_draws import dirichlet_normal
 from tests.support.bouncing import truncated_normal
@@ -82,6 +83,21 @@ def test_credible_intervals_begin_at_zero_or_have_equal_tails() -> None:
     assert shortest(draws, 0.9)[0][1] < low[1]  # the shortest interval begins earlier where the mode is low
 
 
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_credible_intervals_hold_their_level_of_what_few_draws_are_from(level: float) -> None:
+    """8 000 columns of normal draws, away from zero, and of exponential ones; of 400 draws, quantiles between 0 and 1
+    would hold half a point less.
+    """
+    rng = np.random.default_rng(1)
+    normal, exponential = rng.normal(10, 1, (FEWEST, 8_000)), rng.exponential(size=(FEWEST, 8_000))
+    low, high = credible(normal, level)
+    assert (stats.norm.cdf(high, 10) - stats.norm.cdf(low, 10)).mean() == pytest.approx(level, abs=0.002)
+    low, high = credible(exponential, level)
+    from_zero = low == 0
+    assert from_zero.mean() > 0.5
+    assert stats.expon.cdf(high[from_zero]).mean() == pytest.approx(level, abs=0.005)
+
+
 @pytest.mark.slow
 def test_intervals_hold_in_a_sparse_table_and_those_of_the_flat_prior_do_not() -> None:
     """60 surveys of six cells, two of them empty; the flat prior is the control."""
@@ -144,7 +160,7 @@ def test_chains_that_have_not_mixed_are_told(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.warns(
         UserWarning, match=r"the draws have not mixed: split R-hat [0-9.]+, where 0.5 is wanted; ask for more"
     ):
-        est.posterior(draws=100, rng=np.random.default_rng(1))
+        est.posterior(draws=400, rng=np.random.default_rng(1))
     apart = np.random.default_rng(1).normal(size=(4, 100, 2)) + np.arange(4)[:, None, None]
     assert dirichlet_draws.split_r_hat(apart) > 1.3
     assert dirichlet_draws.split_r_hat(apart - np.arange(4)[:, None, None]) < 1.05
@@ -157,13 +173,13 @@ def test_what_is_refused() -> None:
     with pytest.raises(dn.EstimateError, match="draws need a feasible table"):
         feasible("GRR", 50).project("a").posterior()
     est = feasible("GRR", 50)
-    for draws in (0, -1, 99, 2.5, True, "x", None):
-        with pytest.raises(dn.EstimateError, match="draws must be a whole number, at least 100; found"):
+    for draws in (0, -1, 399, 2.5, True, "x", None):
+        with pytest.raises(dn.EstimateError, match="draws must be a whole number, at least 400; found"):
             est.posterior(draws=draws)
     with pytest.raises(dn.EstimateError, match="rng must be a numpy Generator"):
         est.posterior(rng="1")
     with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1"):
-        est.posterior(draws=100, rng=np.random.default_rng(1)).table(level=95)
+        est.posterior(draws=400, rng=np.random.default_rng(1)).table(level=95)
     schema = dn.Schema([dn.Choice("a", [f"v{k}" for k in range(301)])])
     large = dn.estimate(some_counts(dn.Plan(schema, epsilon=4.0), 50), ["a"], method="feasible")
     with pytest.raises(dn.EstimateError, match="draws are of tables of up to 300 cells; this one has 301"):

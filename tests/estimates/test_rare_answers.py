@@ -55,6 +55,22 @@ def test_a_rare_answer_does_not_veto_and_the_merged_association_holds() -> None:
     assert held >= 11  # 14 expected, less four standard errors
 
 
+@pytest.mark.parametrize("about", ["population", "respondents"])
+def test_two_flags_have_cramers_v_wherever_they_have_a_correlation(about: str) -> None:
+    """They are the same number; V was given in one of eight such surveys, and the correlation in all."""
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.RandomizedResponse(epsilon=3.0)))
+    truth, rng = dn.simulate.truth(schema, np.array([[0.75, 0.12], [0.08, 0.05]])), np.random.default_rng(1)
+    for n in (600, 600, 600, 600, 100):
+        est = dn.estimate(dn.simulate.counts(truth, plan, rng, n=n), ["a", "b"], about=about)
+        v, phi = est.association("a", "b").cramers_v, est.correlation("a", "b")
+        assert (v.enough, v.name) == (phi.enough, "Cramer's V") == (n == 600, "Cramer's V")
+        if v.enough:
+            low, high = v.confidence_interval()
+            assert 0 <= low <= v.value <= high <= 1
+            assert (low > 0) == (v.pvalue < 0.05)
+
+
 def test_which_answers_are_merged_does_not_depend_on_the_association() -> None:
     ways = set()
     for extra in (0.0, 0.05, 0.1):

@@ -11,7 +11,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import limits
 from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.inference.ratios import RatioDistribution
+from deniable.inference.ratios import AbsoluteDistribution, RatioDistribution
 from deniable.inference.trust import shaped
 
 
@@ -51,6 +51,17 @@ def test_a_variance_is_at_least_a_part_of_the_squared_step() -> None:
         assert high - low > 4
 
 
+def test_without_steps_a_variance_below_zero_leaves_no_interval() -> None:
+    """An interval of zero length would say that the ratio is known."""
+    normal = Cumulants.normal(0.0, 1.0)
+    none = RatioDistribution(np.array(0.2), 1.0, -0.5, 0.0, 0.0).with_error(normal)
+    assert np.isnan(none.stderr)
+    assert np.isnan(none.limits(0.95)).all()
+    some = RatioDistribution(np.array(0.2), 1.0, 0.5, 0.0, 0.0).with_error(normal)
+    assert some.stderr == pytest.approx(np.sqrt(0.5))
+    assert np.diff(some.limits(0.95)) == pytest.approx(2 * 1.959964 * np.sqrt(0.5))
+
+
 @pytest.mark.slow
 def test_an_answer_nobody_gave_is_not_refused_for_a_variance_below_zero() -> None:
     """With unary encoding a seventh of such conditional shares had one, and were "not enough reports"."""
@@ -84,3 +95,16 @@ def test_a_variance_that_is_rounding_has_no_shape() -> None:
     pieces = [[np.array([0.0, 1.0]), np.array([0.0, 1.0])], [np.array([1.0, 0.0]), np.array([0.0, 1.0])]]
     error = ratio_error(CONDITIONAL, [group], pieces, np.array([0.1, 0.4]), Subject.RESPONDENTS)  # type: ignore[list-item]
     assert (error.third, error.fourth, error.covariance_with_variance, error.variance_of_variance) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("top", [0.3, -0.3, 0.05, -0.05])
+def test_the_interval_of_an_absolute_value_is_that_of_the_ratio_without_its_sign(top: float) -> None:
+    error = Cumulants(*(np.array(x) for x in (0.0, 0.01, 2e-4, 1e-5, 1e-4, 1e-6)))
+    signed = RatioDistribution(np.array(top), 1.0, 0.01, 0.001, 0.002, error)
+    absolute = AbsoluteDistribution.of(signed)
+    assert (absolute.value, absolute.stderr) == (pytest.approx(abs(top)), pytest.approx(signed.stderr))
+    for level in (0.8, 0.95):
+        low, high = signed.limits(level, -1.0, 1.0)
+        ends = (0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+        assert absolute.limits(level, 0.0, 1.0) == pytest.approx(ends)
+    assert absolute.p_value == pytest.approx(signed.p_value)

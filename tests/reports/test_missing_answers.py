@@ -117,7 +117,7 @@ def test_a_null_is_an_error_where_nothing_is_declared() -> None:
         dn.randomize({"last": [True, True]}, plan)
     with pytest.raises(client.AnswerError, match="column 'last' is missing"):
         client.report({"smoker": True}, plan.to_json())
-    with pytest.raises(dn.AnswerError, match="'smoker' is a flag and takes true, false, 1 or 0; found 'perhaps'"):
+    with pytest.raises(dn.AnswerError, match="'smoker' is a flag and takes yes and no, .*; found 'perhaps'"):
         dn.randomize({"smoker": ["perhaps"], "last": [True]}, plan)
 
 

@@ -62,13 +62,51 @@ def test_nulls_are_one_more_answer_and_counted() -> None:
     for column in (["yes", "no", None, "NA"], ["yes", "no", "n/a", "."], pd.Series(["yes", "no", None, np.nan])):
         feature, note = one(column)
         assert feature == dn.Flag("x", missing="no answer")
-        assert note.endswith("2 without an answer")
+        assert "; 2 without an answer" in note
     feature, _ = one(["a", "b", "b", None, "No answer"])
     assert feature == dn.Choice("x", ["a", "b", "No answer"], missing="No answer")
     feature, note = one([1, 2, 3, -9, -9], na=["-9"])
     assert feature == dn.Choice("x", ["1", "2", "3"], missing="no answer")
-    assert note.endswith("2 without an answer")
+    assert note.endswith("2 without an answer ('-9' means that)")
     assert "NA" in one(["NA", "DE", "NA"] * 5)[1] or one(["NA", "DE", "FR"] * 5)[0].missing == "no answer"
+
+
+def test_none_is_an_answer_among_words_and_no_answer_beside_numbers_or_yes_and_no() -> None:
+    feature, note = one(["None", "Catholic", "Other", "NA"] * 5)
+    assert feature == dn.Choice("x", ["Catholic", "None", "Other"], missing="no answer")
+    assert note.endswith("5 without an answer ('NA' means that)")
+    assert one(["none", "a little", "a lot"] * 5)[0] == dn.Choice("x", ["none", "a little", "a lot"])
+    assert one(["None", "One", "Two"] * 5)[0].missing is None
+    assert one(["1", "2", "none", "7"] * 5)[0] == dn.Choice("x", ["1", "2", "7"], missing="no answer")
+    assert one(["True", "False", "None"] * 5)[0] == dn.Flag("x", missing="no answer")
+
+
+def test_none_is_read_as_it_is_listed() -> None:
+    religion = dn.Choice("x", ["Catholic", "None"], missing="no answer")
+    plan = dn.Plan(dn.Schema([religion]), {"x": dn.Public()})
+    reports = dn.randomize({"x": ["none", "Catholic", None]}, plan)
+    assert list(dn.estimate(dn.count(reports), "x").mean) == [3, 1, 1, 1]
+    unlisted = dn.Plan(dn.Schema([dn.Choice("x", ["Catholic", "Other"], missing="no answer")]), epsilon=1.0)
+    with pytest.raises(dn.AnswerError, match="not one of its values .*; found 'None'"):
+        dn.randomize({"x": ["None", "Other"]}, unlisted)
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_decimal_commas_are_no_ticks(mixed: bool) -> None:
+    column = [f"{19 + k // 10},{k % 10}" for k in range(30)] + (["20", "21"] if mixed else [])
+    feature, note = one(column * 3)
+    assert feature is None
+    assert "decimal commas" in note
+    ticks = dn.Schema.from_frame({"x": ["1,2", "2", "1", "2,3", "3", "1,3"] * 5})
+    assert ticks.names == ("x: 1", "x: 2", "x: 3")
+
+
+@pytest.mark.parametrize("text", ["", "smoker,age\n"])
+def test_a_file_without_answers_is_named(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "poor.csv"
+    path.write_text(text)
+    with pytest.raises(dn.SchemaError, match=r"poor.csv: "):
+        dn.Schema.from_frame(path)
 
 
 # -- several ticks -----------------------------------------------------------------------------------------------------

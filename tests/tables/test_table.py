@@ -27,7 +27,7 @@ TABLES = {
     "compare": dn.compare(EST, LATER),
     "associations": dn.associations(COUNTS),
     "regress": dn.regress(COUNTS, "smoker", on=["age"]).table(),
-    "posterior": dn.estimate(COUNTS, ["smoker"], method="feasible").posterior(draws=100, rng=1).table(),
+    "posterior": dn.estimate(COUNTS, ["smoker"], method="feasible").posterior(draws=400, rng=1).table(),
     "expected": PLAN.expect("smoker", "age", n=1000).table(),
 }
 

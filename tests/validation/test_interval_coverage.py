@@ -39,7 +39,7 @@ def choices() -> list[Held]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", ["found", "choices"])
+@pytest.mark.parametrize("rows", ["found", pytest.param("choices", marks=pytest.mark.nightly)])
 def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, request: pytest.FixtureRequest) -> None:
     measured = request.getfixturevalue(rows)
     setting = measured[0].setting
@@ -51,7 +51,7 @@ def test_every_question_is_asked_and_its_intervals_hold_the_truth(rows: str, req
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["flags", "GRR"])
+@pytest.mark.parametrize("kind", ["flags", pytest.param("GRR", marks=pytest.mark.nightly)])
 def test_intervals_about_others_do_not(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: a population, and respondents, whose answers are the other way round."""
     draw, shares = coverage_survey.survey, coverage_survey.shares_for

@@ -13,7 +13,7 @@ from deniable.validation import posterior_calibration
 
 @pytest.mark.slow
 def test_posterior_draws_are_calibrated_and_those_that_are_too_sure_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(posterior_calibration, "DRAWS", 200)
+    monkeypatch.setattr(posterior_calibration, "DRAWS", 400)
     found = posterior_calibration.ranks(150, np.random.default_rng(1))
     assert found.below.shape == (150, 6)
     assert found.histogram.sum() == 900

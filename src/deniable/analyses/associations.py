@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deniable.analyses.models.surveys import surveys_of
 from deniable.analyses.selected_lists import listed_levels, shrinkage
-from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
-from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.errors import CountError, EstimateError
 from deniable.estimates.designs.groups import AnyGroup, group_of
 from deniable.estimates.interface import Respondents
 from deniable.estimates.pairs.association import pair_table
@@ -51,7 +51,8 @@ def associations(counts: Any, *, level: float = 0.95) -> Table:
     Parameters
     ----------
     counts
-        Counts that hold pairs of features, as `count(reports, order=2)` gives them; or reports, or a path to either.
+        Counts that hold pairs of features, as `count(reports, order=2)` gives them; or reports, or a path to either. A
+        list is of waves of one plan: surveys of different people, which are added.
     level
         The confidence level of the intervals.
 
@@ -73,12 +74,13 @@ def associations(counts: Any, *, level: float = 0.95) -> Table:
     >>> dn.associations(counts).select(["first", "second", "measure"]).to_pylist()
     [{'first': 'smoker', 'second': 'age', 'measure': "Cramer's V"}]
     """
-    counts = as_counts(counts)
-    if not isinstance(counts, Counts):
+    every = surveys_of(counts, None, "associations").counts
+    if len(every) > 1:
         raise EstimateError(
-            f"associations takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}"
+            "associations takes one survey, or waves of one plan, and these have several: ask pair by pair, "
+            'dn.estimate([...], ["a", "b"]).association()'
         )
-    return ranked(counts, level=level)
+    return ranked(every[0], level=level)
 
 
 def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Table:

@@ -210,8 +210,8 @@ class Expectation:
         -------
         float
             The share of simulated surveys of this size, with the guess as their truth, in which the rule that says "not
-            enough reports" gives an interval. The same question has the same answer each time. It takes a second or
-            two; less if the answer is plain.
+            enough reports" gives an interval. The same question has the same answer each time. It takes seconds;
+            less if the answer is plain.
         """
         return answer_chance(self.simulated(_question(question, answers)))
 
@@ -272,8 +272,12 @@ class _ExpectedMoments(Moments):
     """Second moments of a survey that was not made, at a guess of the truth."""
 
     def __init__(self, of: Expectation, outcome: Any, on: Any) -> None:
-        super().__init__(of.plan, of.n, of.estimate.subject, checked_names(outcome, on))
-        self.guess = of.guess
+        names = checked_names(outcome, on)
+        super().__init__(of.plan.schema, of.plan.has_arms, of.n, of.estimate.subject, names)
+        self.plan, self.guess = of.plan, of.guess
+
+    def check_asked(self, names: Sequence[str]) -> None:
+        check_asked(self.plan, names)
 
     def table_estimate(self, names: Sequence[str]) -> Estimate:
         return expectation(self.plan, names, n=self.n, guess=self.guess).estimate

@@ -25,15 +25,14 @@ import numpy.typing as npt
 
 from deniable.analyses.models.coefficients import Regression, Shape
 from deniable.analyses.models.regressors import Predictor, checked_names, rarest_in_words, regressors
+from deniable.analyses.models.surveys import Surveys, surveys_of
 from deniable.analyses.second_moments import Found, Moments, Product
-from deniable.counts.as_counts import as_counts
-from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, answered_weights
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.crafted_reports import influence_of_kinds
 from deniable.estimates.designs.groups import evidence_of
-from deniable.estimates.estimate import Estimate, estimate
+from deniable.estimates.estimate import Estimate
 from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import FEWEST_DEGREES
 from deniable.inference.one_feature import Array
@@ -62,7 +61,7 @@ def regress(
     counts
         Counts that hold one table with all the features, or all tables of four of them (order=4): the covariance of two
         pairs is that of four features. Of a plan with arms it is enough that each pair is asked in some arm. Or
-        reports, or a path to a file of either.
+        reports, or a path to a file of either. A list is of waves: surveys of different people, whose plans may differ.
     outcome
         A flag's name, or a choice's answer such as `("age", "65+")`.
     on
@@ -89,32 +88,22 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
     array([-0.5, -0.4, -0.5, -0.6])
     """
-    counts = _counted(counts, checked_names(outcome, on))
-    if not isinstance(counts, Counts):
-        raise EstimateError(f"regress takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+    surveys = surveys_of(counts, checked_names(outcome, on), "regress")
     if kind not in ("linear", "logistic"):
         raise EstimateError(f'a regression is of kind "linear" or "logistic"; found {abbreviated(kind)}')
     if kind == "logistic":
         from deniable.analyses.models.logistic import logistic
 
-        return logistic(counts, outcome, on, checked_subject(about, "a regression"), answered=answered)
-    moments = _CountedMoments(counts, checked_subject(about, "a regression"), outcome, on)
+        return logistic(surveys, outcome, on, checked_subject(about, "a regression"), answered=answered)
+    moments = _CountedMoments(surveys, checked_subject(about, "a regression"), outcome, on)
     return regression(moments, outcome, on, answered=answered)
-
-
-def _counted(source: Any, names: Sequence[str]) -> Any:
-    """Counts for a regression: of reports the table of all its features, or each arm's own where no arm has it."""
-    try:
-        return as_counts(source, names)
-    except CountError:
-        return as_counts(source)
 
 
 def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *, answered: bool = False) -> Regression:
     """Linear regression from second moments, wherever these come from; of complete cases, each moment is among them."""
     names, told = moments.names, outcome if isinstance(outcome, str) else f"{outcome[0]} = {outcome[1]}"
     y = moments.indicator(outcome, names)
-    each = regressors(moments.plan.schema, on, answered=answered)
+    each = regressors(moments.schema, on, answered=answered)
     x = [{}, *(moments.indicator((one.name, one.answer), names) for one in each)]
     terms = ("constant", *(one.term for one in each))
     if answered:
@@ -123,7 +112,7 @@ def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *,
     with_outcome = np.array([moments.place(_both(y, each)) for each in x])
     found, n, subject = moments.found(), moments.n, moments.subject
     bread, none = found.mean[squares], np.full(len(x), np.nan)
-    rarest = rarest_in_words(moments.plan.schema, each, bread[0], answered=answered)
+    rarest = rarest_in_words(moments.schema, each, bread[0], answered=answered)
     if why := _unsafe(bread, squares, found.covariance, n):
         why = f"{why}. {rarest}"
         covariance = np.full((len(x), len(x)), np.nan)
@@ -174,27 +163,29 @@ def shape_of(found: Found, slopes: Array, n: int, subject: Subject) -> Shape:
     return Shape(skewness, with_variance, np.nan_to_num(degrees, nan=float(n)), widening)
 
 
-def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> Array:
-    """Variance and third cumulant of one report's influence Y, and the covariance of Y with its variance estimate.
+def report_cumulants(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> tuple[Array, Array, Array]:
+    """Variance and third cumulant of one report's influence Y, and how its estimated variance varies with the table.
 
-    The variance is linear in the table's cells but for -E(Y)^2, so that its estimate varies with them. The noise of
-    randomizing alone has kappa3 = kappa3(Y) - 3 Cov(Var(Y | x), E(Y | x)) - kappa3(E(Y | x)).
+    The variance is linear in the table's cells but for -E(Y)^2. The noise of randomizing alone has
+    kappa3 = kappa3(Y) - 3 Cov(Var(Y | x), E(Y | x)) - kappa3(E(Y | x)).
     """
     found, mean = kind.moments(rows, table), rows @ table
-    seconds = kind.seconds(table)
     if noise_alone:
         apart, given = rows - mean[:, None], found.squares - rows**2
-        third = found.third - 3 * (given * apart) @ table - apart**3 @ table
-        noise = seconds - np.diag(table)
-        return np.array([given @ table, third, (rows @ noise * given).sum(axis=1)])
-    gradient = found.squares - 2 * mean[:, None] * rows
-    covariance = seconds - np.outer(table, table)
-    return np.array([found.variance, found.third, (rows @ covariance * gradient).sum(axis=1)])
+        return given @ table, found.third - 3 * (given * apart) @ table - apart**3 @ table, given
+    return found.variance, found.third, found.squares - 2 * mean[:, None] * rows
+
+
+def _of_one_report(kind: ArmKind, rows: Array, table: Array, noise_alone: bool) -> Array:
+    """Variance and third cumulant of one report's influence Y, and the covariance of Y with its variance estimate."""
+    variance, third, gradient = report_cumulants(kind, rows, table, noise_alone)
+    covariance = kind.seconds(table) - (np.diag(table) if noise_alone else np.outer(table, table))
+    return np.array([variance, third, (rows @ covariance * gradient).sum(axis=1)])
 
 
 def _all_answered(found: "Moments", names: Sequence[str]) -> Product:
     """The indicator of having answered all features that may be left out."""
-    features = [found.plan.schema[name] for name in names]
+    features = [found.schema[name] for name in names]
     return {one.name: answered_weights(one) for one in features if one.missing is not None}
 
 
@@ -206,23 +197,26 @@ def _both(left: Product, right: Product) -> Product:
 class _CountedMoments(Moments):
     """Second moments of a survey that was counted."""
 
-    def __init__(self, counts: Counts, subject: Subject, outcome: Any, on: Any) -> None:
-        super().__init__(counts.plan, counts.n, subject, checked_names(outcome, on))
-        self.counts = counts
+    def __init__(self, surveys: Surveys, subject: Subject, outcome: Any, on: Any) -> None:
+        super().__init__(surveys.schema, surveys.apart, surveys.n, subject, checked_names(outcome, on))
+        self.surveys = surveys
+
+    def check_asked(self, names: Sequence[str]) -> None:
+        self.surveys.check_asked(names)
 
     def table_estimate(self, names: Sequence[str]) -> Estimate:
         try:
-            return estimate(self.counts, names)
+            return self.surveys.estimate(names)
         except CountError as error:
             raise EstimateError(
                 f"a regression needs one table that holds all its features, or order=4: {error}"
             ) from None
 
     def kinds(self) -> list[ArmKind]:
-        return arm_kinds([self.counts], self.names)
+        return arm_kinds(self.surveys.counts, self.names)
 
     def table(self, names: Sequence[str]) -> Array:
-        return evidence_of([self.counts], names).best.table
+        return evidence_of(self.surveys.counts, names).best.table
 
 
 def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n: int) -> str:
@@ -233,7 +227,7 @@ def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n:
     variance = float(line @ covariance @ line)
     if variance >= 0 and values[0] > SURELY_POSITIVE * np.sqrt(variance):
         return ""
-    found = f"{values[0]:.4f} +- {np.sqrt(variance):.4f}" if variance >= 0 else f"{values[0]:.4f}"
+    found = f"{values[0]:.4f} (SE {np.sqrt(variance):.4f})" if variance >= 0 else f"{values[0]:.4f}"
     return (
         f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
         f"and must be {SURELY_POSITIVE} standard errors above zero"

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from deniable.counts.checks import check_asked
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import indicator, product_weights
 from deniable.estimates.designs.arm_kinds import ArmKind
@@ -26,7 +25,7 @@ from deniable.estimates.estimate import Estimate
 from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import contract, flat, over_answers
-from deniable.survey.plan import Plan
+from deniable.survey.schema import Schema
 
 # How many numbers the weights of all moments over all cells of a table may be.
 MOST_WEIGHTS = 10_000_000
@@ -48,10 +47,13 @@ class Found:
 
 
 class Moments(ABC):
-    """Second moments: shares of respondents with answers to two features at most, each once; and their covariance."""
+    """Second moments: shares of respondents with answers to two features at most, each once; and their covariance.
 
-    def __init__(self, plan: Plan, n: int, subject: Subject, names: Sequence[str]) -> None:
-        self.plan, self.n, self.subject, self.names = plan, n, subject, names
+    `apart` says whether not everybody was asked the same: over arms, or in waves of several plans.
+    """
+
+    def __init__(self, schema: Schema, apart: bool, n: int, subject: Subject, names: Sequence[str]) -> None:
+        self.schema, self.apart, self.n, self.subject, self.names = schema, apart, n, subject, names
         self.products: list[Product] = []
         self.places: dict[Any, int] = {}
         self.estimates: dict[tuple[str, ...], Estimate] = {}
@@ -68,10 +70,14 @@ class Moments(ABC):
     def table(self, names: Sequence[str]) -> Array:
         """The proper table of some features at which covariances are evaluated."""
 
+    @abstractmethod
+    def check_asked(self, names: Sequence[str]) -> None:
+        """Refuse features that are not asked of the same people."""
+
     def estimate(self, names: Iterable[str]) -> Estimate:
         """The estimate of these features, from any table that holds them."""
-        every = self.names if self.plan.has_arms else names  # over arms, margins of several tables need not agree
-        wanted = tuple(sorted(set(every), key=self.plan.schema.index))
+        every = self.names if self.apart else names  # over arms, margins of several tables need not agree
+        wanted = tuple(sorted(set(every), key=self.schema.index))
         if wanted not in self.estimates:
             self.estimates[wanted] = local_estimate(self.table_estimate(wanted).about(self.subject))
         return self.estimates[wanted]
@@ -81,7 +87,7 @@ class Moments(ABC):
         name = what if isinstance(what, str) else what[0]
         if names.count(name) > 1:
             raise EstimateError(f"a regression takes each feature once; found {abbreviated(name)} again")
-        return {name: indicator((self.plan.schema[name],), what)[1]}
+        return {name: indicator((self.schema[name],), what)[1]}
 
     def place(self, product: Product) -> int:
         """The place of a product of indicators among the moments."""
@@ -94,7 +100,7 @@ class Moments(ABC):
     def found(self) -> Found:
         """The estimated share of each product of indicators, the covariance of all of them, and what they are of."""
         kinds = self.kinds()
-        if not self.plan.has_arms or any(len(kind.places) == len(self.names) for kind in kinds):
+        if not self.apart or any(len(kind.places) == len(self.names) for kind in kinds):
             return Found(self._mean(), self._covariance(), self._reports(kinds))
         if self.subject is Subject.RESPONDENTS:
             raise EstimateError(
@@ -102,7 +108,7 @@ class Moments(ABC):
             )
         for product in self.products:
             if product and all(weights.any() for weights in product.values()):
-                check_asked(self.plan, list(product))
+                self.check_asked(list(product))
         return self._from_pairs(kinds)
 
     def _mean(self) -> Array:
@@ -127,10 +133,10 @@ class Moments(ABC):
 
     def _reports(self, kinds: Sequence[ArmKind]) -> list[tuple[ArmKind, Array]]:
         """What the shares are weighted sums of, if one table holds all features and is not too large."""
-        levels = [self.plan.schema[name].levels for name in self.names]
+        levels = [self.schema[name].levels for name in self.names]
         if not kinds or len(self.products) * prod(levels) > MOST_WEIGHTS:
             return []
-        if not self.plan.has_arms:
+        if not self.apart:
             return [(kinds[0], self._over_cells(self.names, kinds[0].levels))]
         est = self.estimate(self.names)
         (group,) = est.groups

@@ -1,8 +1,9 @@
 """The commands `deniable serve` and `deniable collect`: reports come in over HTTP, or from files of another pipe."""
 
 import argparse
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+    from deniable.collect.collector import Collector
+
+MOST = 8  # The largest epsilon that a client takes unless it is told that more was agreed to.
 
 
 @contextmanager
@@ -65,6 +69,7 @@ def _serve(arguments: argparse.Namespace) -> None:
             raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
+    _say_what_is_above_the_ceiling({path: plan.epsilon for path, plan in plans.items()})
     listening = listen(arguments.host, arguments.port)
     limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
     collector = Collector(
@@ -75,19 +80,32 @@ def _serve(arguments: argparse.Namespace) -> None:
         signatures={fingerprint: found.to_json() for fingerprint, found in signed.items() if found},
     )
     try:
-        token = collector.make_token(arguments.new_token) if arguments.new_token else collector.first_token()
-        if arguments.new_token and token is None:
-            raise DeniableError(f"--new-token: there is a token named {arguments.new_token!r} already")
+        _show_token(collector, arguments.new_token)
         address = listening.getsockname()
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
-        if token is not None:
-            print(f"The analyst's token, shown this once: {token}", flush=True)
         print(f"Collecting at {url}; results at {url}/page with the token. Ctrl-C stops.", file=sys.stderr, flush=True)
         server = server_for(collector, origins=arguments.origin)
         serve(server, listening)
     finally:
         collector.stop()
     print("Stopped. All reports that were acknowledged are stored.", file=sys.stderr)
+
+
+def _show_token(collector: "Collector", name: str | None) -> None:
+    """Print the analyst's first token, or a new one of this name; each is shown this once."""
+    token = collector.make_token(name) if name else collector.first_token()
+    if name and token is None:
+        raise DeniableError(f"--new-token: there is a token named {name!r} already")
+    if token is not None:
+        print(f"The analyst's token, shown this once: {token}", flush=True)
+
+
+def _say_what_is_above_the_ceiling(epsilons: Mapping[str, float]) -> None:
+    """Say of plans by their paths which ones the survey page refuses unless its link allows them."""
+    for path, epsilon in epsilons.items():
+        if epsilon > MOST:
+            text = f"{path} has epsilon {epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link says"
+            print(f"{text} that more was agreed to, as in #epsilon={math.ceil(epsilon)}", file=sys.stderr)
 
 
 def add_collect(commands: "Commands") -> None:

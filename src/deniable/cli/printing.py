@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,8 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
         print(table.about.caption)
         print(_text(_labelled(table, features)))
         return
-    rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in table]  # no nan
+    none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
+    rows = [{name: None if cell != cell or cell in none else cell for name, cell in row.items()} for row in table]
     told: dict[str, object] = {"about": str(table.subject), "level": table.level, "reports": table.reports}
     if arguments.json:
         told["influence"] = table.influence if isfinite(table.influence) else None

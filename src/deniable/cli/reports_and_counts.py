@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import REPORTS, add_command, add_force, add_reading, check_new, delimiter_of, names_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 # CONNECT_SECONDS is how long a cluster is waited for.
 CONNECT_SECONDS = 30
+# MOST_SAID is how many letters are told of what an engine says.
+MOST_SAID = 200
 # MOST_ARMS is how many arms `deniable count` tells the sizes of.
 MOST_ARMS = 24
 # REDRAWN is why reports are not written over without being told.
@@ -109,7 +112,7 @@ def add_count(commands: "Commands") -> None:
     command.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="where the cluster is: Dask's tcp://host:8786, Spark's spark://host:7077",
+        help="where the cluster is: Dask's tcp://host:8786; Spark's spark://host:7077, or local[*] for this machine",
     )
     command.set_defaults(run=_count)
 
@@ -137,21 +140,36 @@ def _engine(name: str | None, scheduler: str | None) -> Iterator[Any]:
     """The engine that options ask for, if they do: a client or a session that ends with the command."""
     if (name is None) != (scheduler is None):
         raise DeniableError("a cluster is named by --engine dask (or spark) and --scheduler ADDRESS; give both")
+    if name is None:
+        yield None
+        return
     try:
-        if name == "dask":
-            from distributed import Client
-
-            with Client(scheduler, timeout=CONNECT_SECONDS) as client:  # type: ignore[no-untyped-call]
-                yield client
-        elif name == "spark":
-            from pyspark.sql import SparkSession
-
-            with SparkSession.builder.master(str(scheduler)).appName("deniable").getOrCreate() as session:
-                yield session
-        else:
-            yield None
+        engine = _connected(name, str(scheduler))
     except ImportError as error:
         raise DeniableError(f"--engine {name} needs a package ({error}): pip install 'deniable[{name}]'") from None
+    with engine:
+        yield engine
+
+
+def _connected(name: str, scheduler: str) -> Any:
+    """A client or a session of a cluster; what is told where there is none names the address."""
+    if name == "dask":
+        from distributed import Client
+
+        connect = partial(Client, scheduler, timeout=CONNECT_SECONDS)
+    else:
+        from pyspark.sql import SparkSession
+
+        connect = SparkSession.builder.master(scheduler).appName("deniable").getOrCreate
+    try:
+        return connect()
+    except Exception as error:  # each engine, and each of its ways to connect, has errors of its own
+        said = next(iter(str(error).splitlines()), "") or type(error).__name__
+        address = {"dask": "tcp://host:8786", "spark": "spark://host:7077 or 'local[*]'"}[name]
+        raise DeniableError(
+            f"--scheduler {scheduler}: no scheduler of {name.capitalize()} answers there, whose address is like "
+            f"{address} ({said[:MOST_SAID]})"
+        ) from None
 
 
 def _say_sizes(counts: "Counts") -> None:

@@ -41,9 +41,13 @@ def _schema(arguments: argparse.Namespace) -> None:
 
 def _proposed(arguments: argparse.Namespace) -> "Schema":
     """The questions that the columns of all files could hold the answers to."""
+    from deniable.errors import SchemaError
     from deniable.reports.answer_files import whole_table
     from deniable.reports.reading.csv_files import CsvForm
     from deniable.survey.schema import Schema
 
     form = CsvForm(delimiter_of(arguments.delimiter), arguments.encoding)
-    return Schema.from_frame(whole_table(arguments.answers, form), na=arguments.na)
+    try:
+        return Schema.from_frame(whole_table(arguments.answers, form), na=arguments.na)
+    except SchemaError as error:
+        raise SchemaError(f"{', '.join(map(str, arguments.answers))}: {error}") from None

@@ -27,10 +27,16 @@ LONGEST_NAME = 100  # Characters of the name of a token.
 EPOCH = datetime.date(1970, 1, 1)
 UNKNOWN = {"www-authenticate": "Bearer"}
 SIGN_IN = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Results</title>
-<form method="post"><p><label>The analyst's token: <input name="token" type="password" autocomplete="off"></label>
-<button>Show results</button></p></form></html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Results</title><link rel="icon" href="icon.svg">
+<link rel="stylesheet" href="survey.css"><main><h1>Results</h1>%s
+<form method="post"><p><label>The analyst's token:
+<input name="token" type="password" autocomplete="off" required autofocus></label></p>
+<p><button>Show results</button></p></form>
+<p class="hint"><code>deniable serve</code> printed it once, at its first start;
+<code>--new-token NAME</code> makes another.</p></main></html>
 """
+WRONG_TOKEN = '<p class="wrong" role="alert">This is not the token of an analyst here.</p>'
 
 
 def analyst(endpoint: Endpoint) -> Endpoint:
@@ -84,7 +90,7 @@ async def page(request: Request) -> Response:
     else:
         token = _token(request)
     if not await known(collector, token.strip()):
-        return HTMLResponse(SIGN_IN, 401, UNKNOWN)
+        return HTMLResponse(SIGN_IN % (WRONG_TOKEN if token else ""), 401, UNKNOWN)
     return HTMLResponse(await asyncio.to_thread(_page, collector, _number(request)))
 
 

@@ -36,7 +36,7 @@ NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 CONTENT = {
     "/": f"{NOTHING}; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none';"
     " require-trusted-types-for 'script'; trusted-types 'none'",
-    "/page": f"{NOTHING}; style-src 'unsafe-inline'; img-src data:; form-action 'self'",
+    "/page": f"{NOTHING}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'",
 }
 HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cache-control": "no-store"}
 
@@ -116,7 +116,7 @@ def _web_files() -> list[Route]:
     page, client = (files("deniable.collect").joinpath(folder) for folder in ("survey_page", "web"))
     found = {f"/{file.name}": file for file in page.iterdir() if file.is_file()}
     found |= {f"/lang/{file.name}": file for file in page.joinpath("lang").iterdir()}
-    own = ("deniable.js", "deniable.min.js", "signature.js", "keeping.js")
+    own = ("deniable.js", "deniable.min.js", "signature.js", "promise.js")
     found |= {f"/{name}": client.joinpath(name) for name in own}
     found["/"] = found.pop("/index.html")
     kinds = {path: KINDS[file.name.rpartition(".")[2]] for path, file in found.items()}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
+from platform import node
 from typing import Any
 
 from deniable.counts.counts import Counts
@@ -21,6 +22,7 @@ from deniable.reports.parquet import open_parquet, source_of
 from deniable.survey.plan import Plan
 
 PART_CELLS = 1 << 28  # A task reads at most about so many values, reports times columns: a second or two.
+MOST_EACH = 32  # There are at most so many tasks for each worker: of more, larger ones, or a scheduler has too many.
 PARTS_EACH = 2  # There are at least so many tasks for each worker; more cost more to begin than they even out.
 FILES_EACH = 16  # A task describes so many files; if there are no more, the driver does, as a job would take longer.
 
@@ -93,9 +95,13 @@ def _columns(plan: Plan, tally: Tally) -> int:
 
 
 def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]:
-    """Tasks of about the same size, of about `limit` reports at most: large files in several, small ones together."""
+    """Tasks of about the same size, large files in several and small ones together: of about `limit` reports at most.
+
+    They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH.
+    """
     pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
-    most = min(limit, -(-sum(map(len, pieces)) // (PARTS_EACH * workers)))
+    each = -(-sum(map(len, pieces)) // workers)
+    most = min(max(limit, -(-each // MOST_EACH)), -(-each // PARTS_EACH))
     parts: list[list[Piece]] = []
     rows = most
     for piece in pieces:
@@ -145,9 +151,10 @@ def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
     plan, names, order = job
     tally = Tally.of(plan, names, order=order, expected=len(part))
     rows = tally.batch_rows(len(part), 1)
+    needed = [arm.needed for arm in tally.arms]
     for piece in part.pieces:
         _check_unchanged(piece.file)
-        for batch in part_batches(plan, piece.file.path, piece.groups, [arm.needed for arm in tally.arms], rows):
+        for batch in part_batches(plan, piece.file.path, piece.groups, needed, rows, threads=False):
             tally.add_shown(len(batch), batch.shown, batch.arm)
         _check_unchanged(piece.file)
     return tally
@@ -155,6 +162,9 @@ def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
 
 def _check_unchanged(file: Described) -> None:
     if not file.path.is_file():
-        raise ReportError(f"{file.path}: was there when counting began, and is no more; count again")
+        raise ReportError(
+            f"{file.path}: was there when counting began, and {node()}, which is to count it, does not find it. Was it "
+            "removed, or is it where only the driver can look? Workers need a path or an address that they can open"
+        )
     if file_state(file.path) != file.state:
         raise ReportError(f"{file.path}: has changed since counting began; count again")

@@ -71,16 +71,20 @@ def _stream(plan: Plan, files: Sequence[AnyFile], names: Sequence[Names], rows: 
 
 
 def part_batches(
-    plan: Plan, path: AnyFile, groups: Sequence[int] | None, names: Sequence[Names], rows: int
+    plan: Plan, path: AnyFile, groups: Sequence[int] | None, names: Sequence[Names], rows: int, *, threads: bool = True
 ) -> Iterator[Batch]:
-    """Batches from some row groups of a file, or from all, reading the columns that these units need."""
+    """Batches from some row groups of a file, or from all, reading the columns that these units need.
+
+    Without threads, Arrow decodes columns one after another, as a task does that has one processor.
+    """
     wanted = [
         [column for name in units for column in fields(arm)[name].names]
         for arm, units in zip(plan.arms, names, strict=True)
     ]
     try:
         source = open_parquet(path)
-        for part in _parts(source, plan, wanted, rows, range(source.num_row_groups) if groups is None else groups):
+        every = range(source.num_row_groups) if groups is None else groups
+        for part in _parts(source, plan, wanted, rows, every, threads):
             shown = gather(plan.arms[part.arm], part.table, names[part.arm], part.first)
             yield Batch(part.reports, shown, part.arm)
     except UNREADABLE as error:
@@ -91,18 +95,18 @@ def part_batches(
 
 
 def _parts(
-    source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int, groups: Sequence[int]
+    source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int, groups: Sequence[int], threads: bool
 ) -> Iterator[ArmBatch]:
     """Batches of row groups of an open Parquet file, with these columns of each arm."""
     if plan.has_arms:
-        yield from arm_batches(source, plan, wanted, rows, groups)
+        yield from arm_batches(source, plan, wanted, rows, groups, threads)
         return
     for name in wanted[0]:
         if (times := source.schema_arrow.names.count(name)) != 1:
             what = "is missing from the reports" if not times else "occurs twice in the reports"
             raise ReportError(f"column {name!r} {what}")
     first = sum(source.metadata.row_group(group).num_rows for group in range(groups[0] if groups else 0))
-    for batch in source.iter_batches(rows, row_groups=list(groups), columns=wanted[0]):
+    for batch in source.iter_batches(rows, row_groups=list(groups), columns=wanted[0], use_threads=threads):
         yield ArmBatch(0, len(batch), pa.Table.from_batches([batch]), first)
         first += len(batch)
 

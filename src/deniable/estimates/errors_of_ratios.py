@@ -14,7 +14,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import NOTHING, Cumulants
 from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import ODDS_RATIO, Question
-from deniable.inference.trust import SLACK, shaped
+from deniable.inference.trust import SLACK, below_a_step, shape_among, shaped
 
 # The shares at which polynomials of the fourth degree are evaluated, to be known between them.
 NODES = np.linspace(0.0, 1.0, 5)
@@ -73,9 +73,15 @@ def _error_cumulants(
         split = values.reshape(*values.shape[:axis], len(own), len(NODES), *values.shape[axis + 1 :])
         return np.moveaxis(split, axis + 1, -1).reshape(of_nodes.shape)
 
-    each = [group.with_shape(rows, subject) for group in groups]
-    found, shape = (sum(parts, start=NOTHING) for parts in zip(*each, strict=True))
-    return shaped(at_share(found), at_share(shape), SLACK * sum(group.n for group in groups))
+    def about(whom: Subject) -> tuple[Cumulants, Cumulants]:
+        each = [group.with_shape(rows, whom) for group in groups]
+        found, shape = (at_share(sum(parts, start=NOTHING)) for parts in zip(*each, strict=True))
+        return found, shape
+
+    found, shape = about(subject)
+    if subject is Subject.RESPONDENTS and below_a_step(found, shape).any():
+        shape = shape_among(found, shape, *about(Subject.POPULATION))
+    return shaped(found, shape, SLACK * sum(group.n for group in groups))
 
 
 def _lagrange(numbers: Array) -> Array:

@@ -103,7 +103,8 @@ def summary(est: _Named, level: float = 0.95) -> str:
     If 1% of the reports were forged, a share could move by up to 0.013.
     """
     what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
-    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}"
+    some = f"{est.asked:,} of {est.n:,} respondents were asked this"
+    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}" if est.asked == est.n else some
     lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
     moved = []
     for feature in est.features:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # The Dirichlet prior's concentration in each cell: with it intervals of sparse and of skewed tables hold alike.
 CONCENTRATION = 0.7
-# At least so many draws must be asked for.
-FEWEST = 100
+# At least so many draws must be asked for: with fewer, 99 % intervals would end at the two or three outermost draws.
+FEWEST = 400
 # Tables of at most so many cells are drawn.
 MOST_CELLS = 300
 # The split R-hat that chains must not exceed, or else they are warned about.
@@ -94,7 +94,7 @@ class Posterior:
         Examples
         --------
         >>> proper = dn.estimate(counts, ["smoker"], method="feasible")
-        >>> proper.posterior(draws=200, rng=1).table(level=0.9).column_names
+        >>> proper.posterior(draws=400, rng=1).table(level=0.9).column_names
         ['smoker', 'proportion', 'low', 'high']
         """
         low, high = credible(self.draws, checked_level(level))
@@ -112,7 +112,7 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
     Parameters
     ----------
     draws
-        How many tables to draw, at least 100.
+        How many tables to draw, at least 400.
     rng
         A numpy Generator or a seed, for draws that can be repeated.
 
@@ -124,8 +124,8 @@ def posterior(est: ProperEstimate, *, draws: int = 1000, rng: np.random.Generato
     Examples
     --------
     >>> proper = dn.estimate(counts, ["smoker", "age"], method="feasible")
-    >>> proper.posterior(draws=200, rng=np.random.default_rng(1)).draws.shape
-    (200, 8)
+    >>> proper.posterior(draws=400, rng=np.random.default_rng(1)).draws.shape
+    (400, 8)
     """
     if est.proper is None:
         raise EstimateError(
@@ -193,10 +193,13 @@ def sample(est: ProperEstimate, n: int, rng: np.random.Generator | int | None = 
 def credible(draws: Array, level: float) -> tuple[Array, Array]:
     """The credible interval of each column: the shortest if that begins at zero, and equal-tailed otherwise.
 
-    Equal tails never hold zero; and the shortest interval of a skewed distribution away from zero ends too early.
+    Equal tails never hold zero; and the shortest interval of a skewed distribution away from zero ends too early. Of n
+    draws the k-th is taken as the quantile k / (n + 1), the probability that one more draw is below it (Weibull's
+    plotting position): with the extreme draws as quantiles 0 and 1, intervals would hold less than the level.
     """
     low, high = shortest(draws, level)
-    left, right = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    left, right = np.quantile(draws, tails, axis=0, method="weibull")
     return np.where(low == 0, 0.0, left), np.where(low == 0, high, right)
 
 
@@ -206,7 +209,7 @@ def shortest(draws: Array, level: float) -> tuple[Array, Array]:
     It begins at zero if it holds the least draw.
     """
     rising = np.sort(draws, axis=0)
-    held = min(len(rising), max(2, ceil(level * len(rising))))
+    held = min(len(rising), max(2, ceil(level * (len(rising) + 1))))
     widths = rising[held - 1 :] - rising[: len(rising) - held + 1]
     first = np.argmin(widths, axis=0)
     columns = np.arange(draws.shape[1])

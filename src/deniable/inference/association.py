@@ -73,6 +73,7 @@ class AssociationDistribution:
 
     `found` is |D|^2 as it was found, `bias` = tr S what the noise adds to it, and `square` = tr S^2. `first` and
     `second` are D'SD and D'S^2D, D as it was found. `test` is Wald's, which says whether there is any association.
+    `limits` and `p_value` agree with it; `pdf`, `cdf` and `ppf` are of the noncentral chi-squares alone, for pictures.
     """
 
     found: Any

@@ -46,8 +46,10 @@ SURELY_POSITIVE = 5
 class RatioDistribution:
     """The confidence distribution of a ratio top / bottom of two normal estimates, by Fieller.
 
-    `pdf`, `cdf` and `ppf` are as those of scipy's frozen distributions. With a bottom of 1 that does not vary it is the
-    normal distribution of the top. `limits` are corrected for what is known of the `error` of top - r bottom.
+    With a bottom of 1 that does not vary it is the normal distribution of the top. `limits`, and the confidence
+    intervals and p-values that rest on them, are corrected for what is known of the `error` of top - r bottom. `pdf`,
+    `cdf` and `ppf`, named as those of scipy's frozen distributions, are not: they are Fieller's plain distribution, as
+    for a picture, and with few reports or rare answers their quantiles are not the ends of the interval.
     """
 
     top: Any
@@ -61,10 +63,12 @@ class RatioDistribution:
         """The same with the cumulants of the error of top - r bottom at the ratio itself.
 
         Where next to nothing happened the variance is too small, or below zero; steps say how small it can be.
-        Otherwise a result would be refused because of what it is, which keeps the errors of one side.
+        Otherwise a result would be refused because of what it is, which keeps the errors of one side. Without steps
+        nothing says how large the variance is: if it is below zero there is no interval.
         """
-        short = LEAST_STEPS * error.squared_step - self._plain_variance(self.value)
-        missing = np.where(np.isfinite(short), np.maximum(short, 0.0), 0.0)
+        step = error.squared_step
+        short = LEAST_STEPS * step - self._plain_variance(self.value)
+        missing = np.where(np.isfinite(short) & (step > 0), np.maximum(short, 0.0), 0.0)
         return replace(self, of_top=self.of_top + missing, error=error)
 
     def scaled(self, start: float, unit: float) -> "RatioDistribution":
@@ -81,7 +85,7 @@ class RatioDistribution:
     def limits(self, level: Any, least: float = -inf, most: float = inf) -> tuple[Any, Any]:
         """The ends of the confidence interval; `least` or `most` where there is no end because the bottom may be zero.
 
-        These are the least and the most that the ratio can be.
+        These are the least and the most that the ratio can be. Ends are nan if the variance is below zero.
         """
         zero = np.zeros(np.shape(self.top))
         error = Cumulants.normal(zero, zero) if self.error is None else self.error
@@ -96,6 +100,7 @@ class RatioDistribution:
             b = top * self.bottom + z2 * (fix.c * self.bottom / 2 - self.of_both)
             c = top**2 + z2 * (fix.c * top - (self.of_top - fix.c * fix.k))
             end = (b + side * np.sqrt(np.maximum(_rounded(b**2 - a * c, b**2 + np.abs(a * c), ROUNDING), 0.0))) / a
+        end = np.where(self._plain_variance(self.value) < 0, np.nan, end)
         if not np.isfinite(without):
             return np.where(a > 0, end, without)
         outside = (side < 0) & ((a * without - 2 * b) * without + c > 0) & (b**2 > a * c)
@@ -257,6 +262,27 @@ class DifferenceDistribution(RatioDistribution):
         with np.errstate(divide="ignore", invalid="ignore"):
             correlation = np.clip(np.nan_to_num((v + w - self.of_top) / (2 * np.sqrt(v * w))), -1.0, 1.0)
         return np.asarray(np.sqrt(np.maximum(one**2 + other**2 - 2 * correlation * one * other, 0.0)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AbsoluteDistribution(RatioDistribution):
+    """The confidence distribution of the absolute value of a ratio: of Cramer's V of two pairs of answers, |phi|.
+
+    Its `limits` are the interval of the ratio without its sign: they begin at zero exactly if that holds zero, and hold
+    the absolute value at least as often as that holds the ratio.
+    """
+
+    @classmethod
+    def of(cls, found: RatioDistribution) -> "AbsoluteDistribution":
+        """The distribution of the absolute value of a ratio: of the ratio or its opposite, whichever is positive."""
+        sign = np.where(found.value < 0, -1.0, 1.0)
+        error = None if found.error is None else found.error.scaled(sign)
+        return cls(sign * found.top, found.bottom, found.of_top, sign * found.of_both, found.of_bottom, error)
+
+    def limits(self, level: Any, least: float = 0.0, most: float = inf) -> tuple[Any, Any]:
+        """The ends of the confidence interval, from zero to the most that the absolute value can be."""
+        low, high = super().limits(level, -most, most)
+        return np.maximum(low, max(least, 0.0)), np.minimum(np.maximum(high, -low), most)
 
 
 def without_rounding(covariance: Array, slack: float) -> Array:

@@ -137,6 +137,22 @@ def shaped(found: Cumulants, shape: Cumulants, slack: float = 0.0) -> Cumulants:
     return Cumulants(found.mean, variance, variance * third, variance * fourth, variance * with_variance, of_variance)
 
 
+def shape_among(found: Cumulants, shape: Cumulants, whole: Cumulants, of_whole: Cumulants) -> Cumulants:
+    """The shape of an estimate about the respondents, given what was found about the population and the shape of that.
+
+    Where next to nothing happened it has no longer steps than leave the standard error as large as it is about the
+    population: the respondents are known no worse.
+    """
+    step, most = shape.squared_step, np.maximum(whole.variance / LEAST_STEPS, of_whole.squared_step)
+    longer = below_a_step(found, shape) & (step > most)
+    return shape.scaled(np.sqrt(np.where(longer, most, 1.0) / np.where(longer, step, 1.0)))
+
+
+def below_a_step(found: Cumulants, shape: Cumulants) -> Bools:
+    """Where next to nothing happened: the variance that was found is below LEAST_STEPS of the squared step."""
+    return np.asarray(found.variance < LEAST_STEPS * shape.squared_step)
+
+
 def trusted(found: Cumulants, independent: Cumulants, even: Cumulants) -> Bools:
     """Whether an estimate is nearly normal, given also the cumulants of independent and of equally common answers."""
     return within(found, AT_ESTIMATE) & within(independent, WITH_MARGINS) & within(even, 1)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from deniable import client
-from deniable.errors import AnswerError, abbreviated, listed, meant
+from deniable.errors import AnswerError, listed, meant, shortened
 from deniable.kernels.perturb import BLOCK, Codes
 from deniable.reports.report_columns import Place, is_text, number_at, whole
 
@@ -86,7 +86,7 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
     """The columns of a list of records, each a mapping from names to answers."""
     for row, record in enumerate(rows):
         if not isinstance(record, Mapping):
-            raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {abbreviated(record)}")
+            raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {type(record).__name__}")
     names = list(dict.fromkeys(name for record in rows for name in record)) if names is None else names
     table: dict[str, list[Any]] = {name: [] for name in names}
     for row, record in enumerate(rows):
@@ -102,7 +102,7 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
 def _as_arrow(values: Any, name: str) -> Any:
     """One column as an Arrow array, or as a list if it has no one type that Arrow knows."""
     if isinstance(values, str | bytes | Mapping | Set) or not hasattr(values, "__len__"):
-        raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {abbreviated(values)}")
+        raise AnswerError(f"column {name!r} must be a sequence of answers, one per record; found {shortened(values)}")
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     try:
@@ -222,7 +222,7 @@ def _encode_one(feature: Mapping[str, Any], value: Any, row: int) -> int:
     try:
         return client.encode(feature, value)
     except AnswerError as error:
-        found = "" if value is None else f"; found {abbreviated(value)}"
+        found = "" if value is None else f"; found {shortened(value)}"
         left_out = value is None or (isinstance(value, str | float) and (value == "" or value != value))  # nan
         raise (LeftOutError if left_out else AnswerError)(f"row {row} (counted from 0), {error}{found}") from None
 

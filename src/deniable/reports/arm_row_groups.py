@@ -72,7 +72,12 @@ def _written(plan: Plan, waiting: Mapping[int, Sequence[Any]]) -> Iterator[Any]:
 
 
 def arm_batches(
-    source: Any, plan: Plan, wanted: Sequence[Sequence[str]], rows: int, groups: Sequence[int] | None = None
+    source: Any,
+    plan: Plan,
+    wanted: Sequence[Sequence[str]],
+    rows: int,
+    groups: Sequence[int] | None = None,
+    threads: bool = True,
 ) -> Iterator[ArmBatch]:
     """The reports in an open Parquet file, or in some of its row groups, in batches of an arm and at most so many rows.
 
@@ -83,7 +88,7 @@ def arm_batches(
     wide = arm_columns(plan)
     own = [dict(zip((c.name for c in columns_of(arm)), wide.names[k], strict=True)) for k, arm in enumerate(plan.arms)]
     names = [[own[number][name] for name in those] for number, those in enumerate(wanted)]
-    file = _File(source, plan, wide, names)
+    file = _File(source, plan, wide, names, threads)
     file.check()
     first = 0
     for group in range(source.num_row_groups):
@@ -96,8 +101,10 @@ def arm_batches(
 class _File:
     """An open Parquet file, and the wide names of the columns that are wanted of each arm."""
 
-    def __init__(self, source: Any, plan: Plan, wide: ArmColumns, wanted: Sequence[Sequence[str]]) -> None:
-        self.source, self.plan, self.wide, self.wanted = source, plan, wide, wanted
+    def __init__(
+        self, source: Any, plan: Plan, wide: ArmColumns, wanted: Sequence[Sequence[str]], threads: bool
+    ) -> None:
+        self.source, self.plan, self.wide, self.wanted, self.threads = source, plan, wide, wanted, threads
         self.there = Counter(source.schema_arrow.names)
         self.leaves = source.schema.names  # by which a row group's columns are numbered
         self.numbers = {name: number for number, name in enumerate(plan.arm_names)}
@@ -136,7 +143,7 @@ class _File:
 
     def mixed(self, group: int, first: int, rows: int) -> Iterator[ArmBatch]:
         """The reports of a row group of several arms: only columns of arms that stand in it are read."""
-        arms = self.source.read_row_group(group, columns=[self.wide.arm])
+        arms = self.source.read_row_group(group, columns=[self.wide.arm], use_threads=self.threads)
         present = np.unique(arms_in(self.plan, self.wide.arm, arms[self.wide.arm], first))
         wanted = dict.fromkeys(name for number in present for name in self.wanted[number])
         names = [self.wide.arm, *(name for name in wanted if name in self.there)]
@@ -145,7 +152,7 @@ class _File:
 
     def read(self, group: int, first: int, rows: int, names: Sequence[str]) -> Iterator[tuple[Any, int]]:
         """Columns of a row group, in tables of at most so many rows, each with the number of its first report."""
-        for batch in self.source.iter_batches(rows, row_groups=[group], columns=list(names)):
+        for batch in self.source.iter_batches(rows, [group], list(names), use_threads=self.threads):
             yield pa.Table.from_batches([batch]).select(list(names)), first
             first += len(batch)
 

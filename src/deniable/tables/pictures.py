@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import isnan, nan
+from math import isfinite, isinf, isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,12 +103,22 @@ def _intervals(table: Table, ax: "Axes | None") -> "Figure":
     cut = [record for record in records if not isnan(record[kind.value])]
     scale = 100 if percent else 1
     halves = [scale * (row[kind.ends[1]] - row[kind.ends[0]]) / 2 for row in cut if has_interval(row, kind.ends)]
-    digits = digits_for(halves)
+    digits = digits_for([half for half in halves if isfinite(half)])
     most = MOST_PAIRS if kind is PAIRS else MOST
-    rows = list(_with_headings(table, records[:most], digits))
+    rows = _within_the_picture(list(_with_headings(table, records[:most], digits)))
     more = f"The first {most} of {len(records):,}. " if len(records) > most else ""
     words = Words(table.about.title, f"{more}{_note(table)}{table.about.caption}")
     return result_plots.draw_intervals(rows, words, ax, percent=percent)
+
+
+def _within_the_picture(rows: list[Row]) -> list[Row]:
+    """The same rows, with intervals that have no end drawn a little beyond all others."""
+    ends = [end for row in rows if row.enough for end in (row.low, row.value, row.high) if isfinite(end)]
+    if not any(isinf(end) for row in rows for end in (row.low, row.high)):
+        return rows
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    beyond = 0.2 * (high - low)
+    return [replace(row, low=max(row.low, low - beyond), high=min(row.high, high + beyond)) for row in rows]
 
 
 def _drawn(table: Table) -> list[dict[str, Any]]:

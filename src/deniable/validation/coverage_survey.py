@@ -41,7 +41,7 @@ FLAGS_ONLY = ("odds ratio", "correlation")
 # TABLES are the intervals of cells that are asked for in every table.
 TABLES = (*METHODS, "population", "whole table")
 # DRAWS is how many proper tables are drawn from the posterior in one survey.
-DRAWS = 200
+DRAWS = 400
 
 # Intervals are (question, truth, low, high).
 Interval = tuple[str, float, float, float]

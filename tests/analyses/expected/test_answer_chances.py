@@ -89,8 +89,18 @@ def chance(plan: dn.Plan, names: tuple[str, ...], n: int, ask: Ask, subject: str
     return answered / SURVEYS
 
 
+# The same kinds of results as in the others, of other plans.
+AGAIN = (
+    "difference, apart", "difference, apart, respondents", "difference, two blocks",
+    "difference, two blocks, respondents", "cell", "regression over arms",
+)  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("plan", "names", "n", "ask", "subject"), QUESTIONS.values(), ids=QUESTIONS.keys())
+@pytest.mark.parametrize(
+    ("plan", "names", "n", "ask", "subject"),
+    [pytest.param(*of, id=title, marks=[pytest.mark.nightly] * (title in AGAIN)) for title, of in QUESTIONS.items()],
+)
 def test_the_chance_of_an_answer_is_that_of_whole_surveys(
     plan: str, names: tuple[str, ...], n: int, ask: Ask, subject: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

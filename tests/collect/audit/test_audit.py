@@ -80,12 +80,12 @@ def test_all_shipped_clients_pass_with_arms() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon_1", [None, 1.0])
 def test_kept_answers_are_audited_as_they_are_sent(epsilon_1: float | None) -> None:
-    """With a fresh coin, against the epsilon of one report; the browser's client is named as left out."""
+    """With a fresh coin, against the epsilon of one report."""
     schema = dn.Schema([dn.Flag("a"), dn.Choice("b", list("xyz"))])
     plan = dn.Plan(schema, epsilon=2.0, repeat="keep", epsilon_1=epsilon_1)
     found = audit(plan, draws=1000, error=NEVER)
     assert found.passed, in_words(found)
-    assert (found.clients, [*found.not_audited]) == (("Python", "bulk"), ["JavaScript"])
+    assert (found.clients, [*found.not_audited]) == (("Python", "bulk", "JavaScript"), [])
     assert found.rows[-1].stated == pytest.approx(epsilon_1 or plan.epsilon, rel=1e-3)
     assert found.rows[-1].stated <= plan.epsilon
 
@@ -141,8 +141,13 @@ def test_planted_bugs_of_the_device_are_found(title: str) -> None:
 JAVASCRIPT = {
     "answers as they are": ("coin < keep ? code : other", "code"),
     "no randomness": ("getRandomValues(bytesOf(count))", "subtle && bytesOf(count)"),
-    "draws are kept": ("const drawn = draw(source);", "const drawn = (globalThis.kept ??= draw(source));"),
-    "half of each draw": ("return low | (high << 8);", "return low;"),
+    "draws are kept": ("do drawn = draw(source);", "do drawn = globalThis.kept ??= draw(source);"),
+    "kept answers without their fresh coin": (
+        "keepOrUniform(index, levels, { keep }, source, put)",
+        "put(index, width)",
+    ),
+    "a secret that is not used": ('subtle.importKey("raw", secret,', 'subtle.importKey("raw", bytesOf(32),'),
+    "half of each draw": ("=> low | (high << 8);", "=> low;"),
 }
 
 
@@ -154,6 +159,7 @@ def test_planted_bugs_of_the_browser_are_found(title: str, tmp_path: Path) -> No
     assert text.count(old) >= 1
     (tmp_path / "wrong.mjs").write_text(text.replace(old, new), encoding="utf-8")
     plan = dn.Plan(dn.Schema([dn.Choice("x", list("abcde"))]), {"x": dn.GRR(epsilon=1.0)})
+    plan = plan.keep(0.4) if "kept answers" in title or "secret" in title else plan
     wrong = {"JavaScript": partial(by_javascript, file=tmp_path / "wrong.mjs")}
     assert not audit(plan, draws=2000, clients=wrong, error=NEVER).passed
 

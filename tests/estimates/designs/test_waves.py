@@ -121,7 +121,7 @@ def test_a_table_that_no_wave_asks_of_the_same_people_is_refused() -> None:
 REFUSED = {
     "other answers": (
         lambda: [wave(PLANS["apart"], 1), _other_answers()],
-        "the surveys ask 'age' with different answers; combine only what is asked alike",
+        "the surveys ask 'age' with different answers: ",
     ),
     "no waves": (lambda: [], r"waves are a list of counts, \[counts_2025, counts_2026\]; found \[\]"),
     "not counts": (lambda: [wave(PLANS["apart"], 1), 5], "waves are a list of counts"),
@@ -267,6 +267,26 @@ def test_a_small_wave_does_not_disagree_by_chance() -> None:
             assert np.isnan(est.homogeneity.p_value)
     enough = dn.estimate([large, dn.simulate.counts(truth, plans[1], rng, n=2000)], ["a", "b"])
     assert enough.homogeneity.degrees == 63
+
+
+def test_kinds_that_are_too_small_for_the_test_are_not_counted_as_fitted_by_it() -> None:
+    """The arm of both questions is too small for the test; the others say five and seven shares each, five times over.
+
+    So the five waves leave 60 - 12 degrees of freedom, and their statistic is on average as large. Were the waves'
+    small arms counted as fitted, 13 would be left, and all of these surveys rejected.
+    """
+    schema = dn.Schema([dn.Choice("a", [f"a{k}" for k in range(6)]), dn.Choice("b", [f"b{k}" for k in range(8)])])
+    truth = dn.simulate.truth(schema, {"a": [1 / 6] * 6, "b": [1 / 8] * 8})
+    arms = {("a",): 0.45, ("b",): 0.45, ("a", "b"): 0.10}
+    plans = [dn.Plan(schema, epsilon=epsilon, arms=arms) for epsilon in (2.0, 2.2, 2.4, 2.6, 2.8)]
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(30):
+        waves = [dn.simulate.counts(truth, plan, rng, n=2_000) for plan in plans]
+        found.append(dn.estimate(waves, ["a", "b"]).homogeneity)
+    assert {one.degrees for one in found} == {60 - 12}
+    assert stats.kstest([one.p_value for one in found], "uniform").pvalue > 0.01
+    assert stats.kstest([stats.chi2.sf(one.statistic, 13) for one in found], "uniform").pvalue < 1e-9
 
 
 def test_a_public_column_is_conditioned_on_about_the_respondents_too() -> None:

@@ -49,7 +49,7 @@ class Served:
         listening = listen("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         self.thread = threading.Thread(target=self.server.run, args=([listening],))
-        self.http = httpx.Client(base_url=self.url, timeout=20, trust_env=False)
+        self.http = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
 
     def __enter__(self) -> "Served":
         self.thread.start()

@@ -1,7 +1,7 @@
 """Coefficients of a regression with their intervals and tests: what `regress` gives."""
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Regression:
     covariance: Array
     n: int
     subject: Subject
-    shape: "Shape"
+    shape: "Distribution"
     why: str = ""
     kind: str = "linear"
     influence: Array = field(default_factory=lambda: np.full(1, np.nan))  # of 1 % of crafted reports, to first order
@@ -61,12 +61,12 @@ class Regression:
     @property
     def pvalue(self) -> Array:
         """The two-sided p-value of each coefficient's being zero, from the same distribution as its interval."""
-        return self.shape.p_values(self.coefficients, self._spread)
+        return self.shape.p_values(self.coefficients, self.stderr) if self.enough else self._none
 
     @property
-    def _spread(self) -> Array:
-        """Standard errors as intervals have them; nan where there are not enough reports."""
-        return np.asarray(self.stderr * self.shape.widening * np.where(self.enough, 1.0, np.nan))
+    def _none(self) -> Array:
+        """What there is where there are not enough reports."""
+        return np.full(len(self.terms), np.nan)
 
     def confidence_interval(self, level: float = 0.95, *, confidence_level: float | None = None) -> Intervals:
         """The confidence intervals of all coefficients.
@@ -89,12 +89,10 @@ class Regression:
         >>> len(low)
         4
         """
-        from scipy.special import stdtrit
-
         level = checked_level(level if confidence_level is None else confidence_level)
-        t = stdtrit(self.shape.degrees, 0.5 + level / 2)
-        b, spread = self.coefficients, self._spread
-        return Intervals(b - spread * self.shape.quantile(t), b - spread * self.shape.quantile(-t))
+        if not self.enough:
+            return Intervals(self._none, self._none)
+        return Intervals(*self.shape.limits(self.coefficients, self.stderr, level))
 
     def table(self, *, level: float = 0.95) -> Table:
         """The coefficients with their confidence intervals and tests, as tidy rows.
@@ -163,10 +161,21 @@ class Regression:
         told = f"{told} of {self.outcome} about the {self.subject}"
         if not self.enough:
             return f"<{told}: {self.why}>"
+        numbers = zip(self.terms, self.coefficients, self.stderr, *self.confidence_interval(), strict=True)
         terms = ", ".join(
-            f"{term} {b:.4f} +- {s:.4f}" for term, b, s in zip(self.terms, self.coefficients, self.stderr, strict=True)
+            f"{term} {b:.4f} (SE {s:.4f}; 95% CI {low:.4f} to {high:.4f})" for term, b, s, low, high in numbers
         )
         return f"<{told}: {terms}>"
+
+
+class Distribution(Protocol):
+    """How coefficients are distributed: what gives their intervals and p-values."""
+
+    def limits(self, values: Array, stderr: Array, level: float) -> tuple[Array, Array]:
+        """The ends of the confidence intervals of values with these standard errors."""
+
+    def p_values(self, values: Array, stderr: Array) -> Array:
+        """The two-sided p-value of each value's being zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,12 +197,19 @@ class Shape:
         bend = np.clip(self.skewness - 3 * self.with_variance, -1.5 / least, 1.5 / least)  # more would let it turn back
         return np.asarray(t - self.with_variance / 2 + bend * (t**2 - 1) / 6)
 
+    def limits(self, values: Array, stderr: Array, level: float) -> tuple[Array, Array]:
+        """The ends of the confidence intervals of values with these standard errors."""
+        from scipy.special import stdtrit
+
+        t, spread = stdtrit(self.degrees, 0.5 + level / 2), stderr * self.widening
+        return values - spread * self.quantile(t), values - spread * self.quantile(-t)
+
     def p_values(self, values: Array, stderr: Array) -> Array:
         """The two-sided p-value of each value's being zero: one less the level at which its interval ends there."""
         from scipy.special import stdtr
 
         with np.errstate(divide="ignore", invalid="ignore"):  # public answers do not vary about the respondents
-            far = values / stderr
+            far = values / (stderr * self.widening)
         side = np.where(far < self.quantile(np.zeros(len(far))), -1.0, 1.0)
         low, high = np.zeros(len(far)), 2 * np.minimum(np.abs(np.nan_to_num(far)), 1e9) + 10.0
         for _ in range(100):  # bisection: the end of the interval that is nearer to zero moves with t

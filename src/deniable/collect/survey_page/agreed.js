@@ -3,16 +3,18 @@
 
 import { verify } from "./signature.js";
 
-/** The largest epsilon that the link allows: null if it does not say, NaN if it cannot be read. */
+const MOST = 8; // The largest epsilon that is taken if the link says nothing of it, as in all clients.
+
+/** The largest epsilon that the link allows, NaN if it cannot be read. */
 export function ceiling(link) {
   const text = link.get("epsilon");
-  return text === null ? null : /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : NaN;
+  return text === null ? MOST : /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : NaN;
 }
 
 /** Why a plan is not what the link says was agreed to, as a word of the page and its values; null if it is. */
 export async function notAgreed(plan, link) {
   const most = ceiling(link);
-  if (most !== null && !(plan.epsilon <= most)) return ["failed_epsilon", { found: plan.epsilon.toFixed(2), most }];
+  if (!(plan.epsilon <= most)) return ["failed_epsilon", { found: plan.epsilon.toFixed(2), most }];
   const key = link.get("key");
   if (key === null) return null;
   const answer = await fetch(`plans/${plan.fingerprint}.sig`).catch(() => null);

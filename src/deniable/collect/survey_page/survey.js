@@ -7,13 +7,13 @@
    word that is new each time people are asked. Where the plan keeps answers, who comes back in another wave is asked
    nothing, and sends what was kept. What stands after # is not sent when a page is asked for. */
 
-import { DeniableError, drawArm, promise, questions, read, report } from "./deniable.min.js";
+import { DeniableError, Keeper, drawArm, questions, read, report } from "./deniable.min.js";
 import { ceiling, notAgreed } from "./agreed.js";
 import { element } from "./element.js";
 import { answerText, form, title } from "./form.js";
-import { Keeper } from "./keeping.js";
 import { keep } from "./kept.js";
 import { meaning } from "./meaning.js";
+import { promise } from "./promise.js";
 import { LANGUAGES, firstLanguage, wordsOf } from "./words.js";
 
 const TRIES = 5; // A report is sent so often before the respondent is asked to try later.
@@ -80,7 +80,7 @@ function remembered(storing) {
 
 /** Make the report, once: of two tabs that do so at the same time, the first has its report kept. */
 async function make(record) {
-  const agreed = { expect: plan.fingerprint, atMost: ceiling(link) ?? plan.epsilon, public: plan.public, arm: kept.arm }; // the link and the promises said so
+  const agreed = { expect: plan.fingerprint, atMost: ceiling(link), public: plan.public, arm: kept.arm }; // the link and the promises said so
   const bytes = await (plan.kept ? keeper.report(record, plan, agreed) : report(record, plan, agreed));
   const id = hex(crypto.getRandomValues(new Uint8Array(16)));
   kept = await remember((found) => (found?.report ? found : { arm: agreed.arm, id, report: bytes }));

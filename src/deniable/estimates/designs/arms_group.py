@@ -24,7 +24,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array, Axis
 from deniable.inference.tensors import along, flat, margins, row_counts
-from deniable.inference.trust import FEWEST, SLACK, Judged
+from deniable.inference.trust import FEWEST, SLACK, Judged, shape_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class ArmsGroup:
         fixed = (np.abs(found.variance) <= SLACK * self.n) & (not self.zero_by_chance(subject))
         asked = self._asked_what_is_looked_at(rows)
         enough = asked >= FEWEST  # about these respondents, too
-        shape = found if subject is Subject.RESPONDENTS else independent
+        shape = shape_among(found, found, own, independent) if subject is Subject.RESPONDENTS else independent
         return Judged(self.n, asked, found, fixed, (independent, even), enough, own, shape)
 
     def exact(self, weights: Sequence[Array], subject: Subject) -> None:  # noqa: ARG002 - one contract

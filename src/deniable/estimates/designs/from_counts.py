@@ -1,7 +1,7 @@
 """Counts of one survey or of several waves, as an estimate takes them: checked, with what they say of a table."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
@@ -10,7 +10,15 @@ from deniable.counts.as_counts import as_counts
 from deniable.counts.checks import check_different
 from deniable.counts.counts import Counts
 from deniable.counts.fit import fits
-from deniable.errors import ArmSizeWarning, CountError, EstimateError, FitWarning, HomogeneityWarning, abbreviated
+from deniable.errors import (
+    ArmSizeWarning,
+    CountError,
+    EstimateError,
+    FitWarning,
+    HomogeneityWarning,
+    abbreviated,
+    listed,
+)
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.groups import (
     SIZES_UNLIKELY,
@@ -98,8 +106,8 @@ def _of_waves(counts: Sequence[Any], names: Sequence[str], method: str) -> Read:
     _check_waves(counts, names)
     if any(one.plan.kept for one in counts) and len({one.plan for one in counts}) < len(counts):
         return _of_kept_waves(counts, names, method)
-    if (added := _added(counts)) is not None:
-        made = _of_one(added, names, method)
+    if (one_survey := added(counts)) is not None:
+        made = _of_one(one_survey, names, method)
         group, proper = made.group, made.proper
     else:
         _check_cells(counts, names, method)
@@ -139,7 +147,7 @@ def _check_cells(counts: Sequence[Counts], names: Sequence[str], method: str) ->
         check_cells(names, [feature.levels for feature in features_of(counts, names)])
 
 
-def _added(counts: Sequence[Counts]) -> Counts | None:
+def added(counts: Sequence[Counts]) -> Counts | None:
     """The sum of counts of one plan; None of several plans, or of different tables."""
     if any(one.plan != counts[0].plan for one in counts):
         return None
@@ -168,10 +176,26 @@ def _check_waves(counts: Sequence[Any], names: Sequence[str]) -> None:
         if not (features := {one.plan.schema[name] for one in counts if name in one.plan}):
             counts[0].plan.schema.index(name)
         if len(features) > 1:
-            raise EstimateError(f"the surveys ask {name!r} with different answers; combine only what is asked alike")
+            raise EstimateError(_different_answers(name, counts))
     for place, one in enumerate(counts, start=1):
         if not any(name in one.plan for name in names):
             raise EstimateError(f"survey {place} of {len(counts)} asks none of {', '.join(names)}; leave it out")
+
+
+def _different_answers(name: str, counts: Sequence[Counts]) -> str:
+    """What is said of a feature that surveys ask with different answers: which of them, and what can be done."""
+    every = [[str(answer) for answer in one.plan.schema[name].answers] for one in counts if name in one.plan]
+    common = set(every[0]).intersection(*every)
+    odd = [f"survey {place} has {listed(apart)}" for place, own in enumerate(every, 1) if (apart := _but(own, common))]
+    told = f"{'; '.join(odd)}. " if odd else "the same ones in another order, or with other edges or labels. "
+    return (
+        f"the surveys ask {name!r} with different answers: {told}Only what is asked alike is combined: estimate each "
+        f"survey by itself, put answers together with est.merge({name!r}, ...), and compare them with dn.compare"
+    )
+
+
+def _but(answers: Sequence[str], others: Collection[str]) -> list[str]:
+    return [answer for answer in answers if answer not in others]
 
 
 def _warn_of_arms(agreement: Homogeneity, names: Sequence[str]) -> None:

@@ -199,15 +199,34 @@ class Evidence:
     def homogeneity(self) -> Homogeneity:
         """The chi-square test of whether all kinds of reports say the same of the table; nan if there is one kind.
 
-        Kinds with few reports for their cells are left out: their statistic is not a chi-square.
+        Kinds with few reports for their cells are left out, of what is fitted too: their statistic is not a chi-square.
         """
-        statistic, solution = 0.0, self.best.solution
         many = [pair for pair in zip(self.kinds, self.sums, strict=True) if pair[0].n >= FEWEST_A_CELL * pair[0].cells]
-        for kind, X in many:
-            apart = kind.shares - X @ solution
-            statistic += kind.n * float(apart @ np.linalg.solve(kind.seconds(X @ self.best.table), apart))
-        degrees = max(0, sum(kind.cells - 1 for kind, _ in many) - (self.cells - 1))
+        precisions = [kind.n * inverted(kind.seconds(X @ self.best.table)) for kind, X in many]
+        parts, unknown = self._fitted([kind for kind, _ in many], precisions)
+        apart = [kind.shares - part for (kind, _), part in zip(many, parts, strict=True)]
+        statistic = sum(float(one @ precision @ one) for one, precision in zip(apart, precisions, strict=True))
+        degrees = sum(kind.cells - 1 for kind, _ in many) - unknown
         return Homogeneity(statistic, degrees, chi_square_tail(degrees, statistic) if degrees else nan)
+
+    def _fitted(self, kinds: Sequence[ArmKind], precisions: Sequence[Array]) -> tuple[list[Array], int]:
+        """What least squares over some kinds alone says of each one's cells, and how many contrasts were fitted.
+
+        The unknowns are shares of the combinations of all answers but each feature's last, of any features that some
+        kind sees together: the entries of a tensor like the table, whose index 0 means that a feature is not looked at.
+        """
+        if not kinds:
+            return [], 0
+        entries = np.arange(self.cells).reshape(self.levels)
+        own = [entries[_all_at(kind.places, entries.ndim)].reshape(-1) for kind in kinds]
+        D = [flat([_cells_by_entry(m) for m in kind.levels]) for kind in kinds]
+        A, b = np.zeros((self.cells, self.cells)), np.zeros(self.cells)
+        for kind, index, each, precision in zip(kinds, own, D, precisions, strict=True):
+            A[np.ix_(index, index)] += each.T @ precision @ each
+            b[index] += each.T @ precision @ kind.shares
+        seen, found = np.unique(np.concatenate(own)), np.zeros(self.cells)
+        found[seen] = np.linalg.solve(A[np.ix_(seen, seen)], b[seen])
+        return [each @ found[index] for index, each in zip(own, D, strict=True)], len(seen) - 1
 
 
 def evidence(columns: Sequence[int], kinds: Sequence[ArmKind]) -> Evidence:
@@ -225,6 +244,18 @@ def evidence(columns: Sequence[int], kinds: Sequence[ArmKind]) -> Evidence:
 def sums_over(levels: Sequence[int], places: Sequence[int]) -> Array:
     """The matrix of sums that a table's margin of the features at some places is, from its cells, in C order."""
     return flat([np.eye(m) if place in places else np.ones((1, m)) for place, m in enumerate(levels)])
+
+
+def _all_at(places: Sequence[int], axes: int) -> tuple[slice | int, ...]:
+    """The part of a tensor of entries that looks at the features at some places alone."""
+    return tuple(slice(None) if place in places else 0 for place in range(axes))
+
+
+def _cells_by_entry(m: int) -> Array:
+    """The matrix from (the whole, all shares but the last) of a feature with m answers to the shares of its answers."""
+    matrix = np.eye(m, k=1)
+    matrix[-1] = [1, *(m - 1) * [-1]]
+    return matrix
 
 
 def spread(n: float, shares: Array) -> Array:

@@ -5,7 +5,7 @@ or for many pairs at once: if a group's truth has one more axis, every result ha
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isfinite, nan, prod
 
 import numpy as np
@@ -16,12 +16,12 @@ from deniable.estimates.designs.crafted_reports import influence_of_sums
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
 from deniable.estimates.pairs.independence import stratified_test, wald_test_if_any
 from deniable.estimates.pairs.rare_answers import merged_answers, merged_parts
-from deniable.estimates.ratios_of_shares import of_features
+from deniable.estimates.ratios_of_shares import correlation, of_features
 from deniable.estimates.respondent_group import normal_if_independent, testable
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution, WaldTest, divisors_positive, strength
 from deniable.inference.one_feature import Array
-from deniable.inference.ratios import RatioDistribution, without_rounding
+from deniable.inference.ratios import AbsoluteDistribution, RatioDistribution, without_rounding
 from deniable.inference.results import Association, Independence, JointAnswer, Merged, effective_n
 from deniable.inference.tensors import along, sandwich
 from deniable.inference.trust import SLACK, Bools
@@ -38,7 +38,8 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     Returns
     -------
     Association
-        `cramers_v` and `mutual_information`, each with its interval from a noncentral chi-square distribution. Mutual
+        `cramers_v` and `mutual_information`, each with its interval from a noncentral chi-square distribution; where
+        that cannot be had, V of two flags has that of their correlation, which it is without its sign. Mutual
         information divides by every cell, so that more rare answers may be merged for it, and none may be empty.
 
     Examples
@@ -72,11 +73,26 @@ def _measured(est: AnyEstimate, groups: Sequence[Respondents], *, mutual: bool) 
     sampling = sum(group.sampling_variance(line) for group in groups) / n**2
     size = effective_n(n, sampling, float(found.gradient @ table.covariance @ found.gradient), subject)
     value = min(float(found.distribution.value), most)
+    flags = not mutual and all(len(feature.columns) == 1 for feature in est.features)
+    if not found.enough and flags and (phi := _without_its_sign(est)).enough:
+        return phi
     crafted = influence_of_sums(groups, found.slope(value)[None] * line[None]) if found.enough else nan
     return JointAnswer(
         name, value, found.distribution, bool(found.enough), subject, size, 0.0, most, merged=merged, n=n,
         influence=crafted,
     )  # fmt: skip
+
+
+def _without_its_sign(est: AnyEstimate) -> JointAnswer:
+    """Cramer's V of two flags, which is their correlation without its sign, with the interval of that.
+
+    It can be given where the noncentral chi-square distribution cannot, which needs every cell to be nearly normal.
+    """
+    first, second = (feature.name for feature in est.features)
+    phi = correlation(est, first, second)
+    assert isinstance(phi.distribution, RatioDistribution)
+    distribution = AbsoluteDistribution.of(phi.distribution)
+    return replace(phi, name="Cramer's V", value=abs(phi.value), distribution=distribution, least=0.0)
 
 
 def _merged(

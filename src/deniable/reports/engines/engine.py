@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any, TypeVar
 
+from deniable import __version__
 from deniable.errors import DeniableError, abbreviated
 from deniable.text.progress import watched
 
 Task = TypeVar("Task", bound=Sized)
 
 FAN_IN = 8  # A step of the tree adds so many.
+VERSION = "deniable:__version__"  # Where a worker finds the version of this package that it has.
 
 
 class Engine(ABC):
@@ -60,6 +62,12 @@ def total(
     except BaseException:
         run.cancel()
         raise
+
+
+def check_version(found: str, who: str) -> None:
+    """Refuse a worker that has another version of this package: its tallies may be of another form."""
+    if found != __version__:
+        raise DeniableError(f"{who} has deniable {found}, and this is {__version__}; install the same version there")
 
 
 def engine_of(given: Any) -> Engine:

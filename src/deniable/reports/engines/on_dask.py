@@ -1,19 +1,46 @@
 """Tasks on Dask: by futures, whose sums are futures again, so that what a dead worker held is made again."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence, Sized
 from functools import reduce
 from operator import add
+from pkgutil import resolve_name
 from typing import Any
 
-from deniable.errors import DeniableError
-from deniable.reports.engines.engine import FAN_IN, Engine, Run
+from deniable.errors import DeniableError, DeniableWarning
+from deniable.reports.engines.engine import FAN_IN, VERSION, Engine, Run, check_version
 
 
 class DaskEngine(Engine):
     """A `dask.distributed.Client`, and the workers that it finds."""
 
     def __init__(self, client: Any) -> None:
+        if not hasattr(client, "submit"):
+            raise DeniableError(
+                f"engine= takes a client of Dask's cluster, Client(cluster); found {type(client).__name__}"
+            )
+        if client.status != "running" or client.asynchronous:
+            state = "asynchronous" if client.asynchronous else client.status
+            raise DeniableError(f"this client of Dask is {state}, and cannot wait for tasks; make a new Client(...)")
         self.client = client
+        self._check_workers()
+
+    def _check_workers(self) -> None:
+        """Look which version of this package workers have: one without it would die of a task, and so would the next.
+
+        They are asked by a function of Python's own, which every worker can run.
+        """
+        found = self.client.run(resolve_name, VERSION, on_error="return")
+        if not found:
+            warnings.warn(
+                "Dask's cluster has no workers yet; tasks wait until it has some", DeniableWarning, stacklevel=5
+            )
+        for address, version in found.items():
+            if isinstance(version, ImportError):
+                raise DeniableError(
+                    f"Dask's worker {address} lacks what is needed ({version}); install deniable[dask] there, too"
+                )
+            check_version(str(version), f"Dask's worker {address}")
 
     @property
     def workers(self) -> int:
@@ -22,11 +49,11 @@ class DaskEngine(Engine):
     def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
         client = self.client
         shared = client.submit(_same, job, pure=False)  # of which a dead worker's copy can be made again
-        leaves = [client.submit(function, shared, task, pure=False) for task in tasks]
+        leaves = client.map(function, [shared] * len(tasks), tasks, pure=False)  # all at once: much cheaper than singly
         level, every = leaves, [shared, *leaves]
         while len(level) > 1:
-            parts = (level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN))
-            level = [client.submit(_added, part, pure=False) for part in parts]
+            parts = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
+            level = client.map(_added, parts, pure=False)
             every += level
         return _DaskRun(client, dict(zip(leaves, tasks, strict=True)), level[0], every)
 

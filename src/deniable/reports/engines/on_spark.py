@@ -4,12 +4,13 @@ Errors come back as values, not as failed stages, and rows that are done as an a
 """
 
 from collections.abc import Callable, Iterator, Sequence, Sized
+from pkgutil import resolve_name
 from secrets import token_hex
 from threading import Thread
 from typing import Any
 
 from deniable.errors import DeniableError
-from deniable.reports.engines.engine import Engine, Run
+from deniable.reports.engines.engine import VERSION, Engine, Run, check_version
 
 FEW = 64  # So few sums come to the driver: a tree of them would be more stages, which take longer.
 EVERY = 0.2  # The time between two looks at how far Spark is, in seconds.
@@ -46,6 +47,7 @@ class _SparkRun(Run):
 
         def attempt(task: Any) -> Any:
             try:
+                check_version(resolve_name(VERSION), "a worker of Spark")
                 given = function(job.value, task)
             except DeniableError as error:
                 errors.add((error,))

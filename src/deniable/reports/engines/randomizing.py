@@ -105,10 +105,11 @@ def _file_written(job: Job, task: tuple[int, Any]) -> Written:
 
 def _of_dask(engine: Any, data: Any, job: Job) -> Written:
     """Each partition by its worker."""
-    if engine is None:
+    if engine is None or type(engine).__module__.split(".")[0] != "distributed":
         raise DeniableError("a Dask frame is randomized by the workers of a client: engine=Client(...)")
+    workers = engine_of(engine)
     parts = engine.compute(data.to_delayed())
-    return total(engine_of(engine), _file_written, job, list(enumerate(parts)))  # type: ignore[no-any-return]
+    return total(workers, _file_written, job, list(enumerate(parts)))  # type: ignore[no-any-return]
 
 
 def _of_spark(data: Any, job: Job) -> Written:

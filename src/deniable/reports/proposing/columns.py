@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from deniable.client import NUMBER, number_text
 from deniable.reports.answers_in import columns, is_number
-from deniable.reports.reading.words import NO_ANSWER, is_null, plain
+from deniable.reports.reading.words import NO, NO_ANSWER, NOTHING, YES, is_null, plain
 from deniable.reports.report_columns import is_text, whole
 
 
@@ -26,6 +26,7 @@ class Column:
     times: Mapping[Any, int]
     nulls: int
     order: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # that were counted as no answer
 
     @property
     def given(self) -> int:
@@ -91,20 +92,37 @@ def _is_plain_number(one: Any) -> bool:
 
 def _counted(name: str, kind: str, times: Counter[Any], nothing: Collection[str], order: tuple[str, ...]) -> Column:
     """A column from how often each value stands in it; words for no answer count as nulls, and text may be numbers."""
-    answers: Counter[Any] = Counter()
-    nulls = 0
-    for value, count in times.items():
-        word = number_text(value) if kind == "number" and not is_null(value) else value
-        if is_null(value) or (isinstance(word, str) and plain(word) in nothing and value not in order):
-            nulls += count
-        else:
-            answers[value] += count
+    none = _no_answers(kind, times, nothing, order)
+    nulls, words = sum(times[value] for value in none), [word for word in none.values() if word.strip()]
+    answers: Counter[Any] = Counter({value: count for value, count in times.items() if value not in none})
     if kind == "text" and not order and answers and all(_is_number_text(text) for text in answers):
         numbers: Counter[Any] = Counter()
         for text, count in answers.items():
             numbers[float(text)] += count
-        return Column(name, "number", numbers, nulls)
-    return Column(name, kind, answers, nulls, order)
+        return Column(name, "number", numbers, nulls, words=tuple(words))
+    return Column(name, kind, answers, nulls, order, tuple(words))
+
+
+def _no_answers(kind: str, times: Mapping[Any, int], nothing: Collection[str], order: Sequence[str]) -> dict[Any, str]:
+    """The values that are no answer, each with its word, which is empty for null."""
+    if kind == "text" and not order and _need_no_none(times, nothing):
+        nothing = {*nothing, *NOTHING}
+    words = {
+        value: "" if is_null(value) else number_text(value) if kind == "number" else value
+        for value in times
+        if value not in order
+    }
+    return {
+        value: word
+        for value, word in words.items()
+        if is_null(value) or (isinstance(word, str) and plain(word) in nothing)
+    }
+
+
+def _need_no_none(times: Mapping[Any, int], nothing: Collection[str]) -> bool:
+    """Whether all other words are numbers, or yes and no, so that "none" is no answer among them."""
+    others = [one for one in times if isinstance(one, str) and plain(one) not in {*nothing, *NOTHING}]
+    return bool(others) and (all(map(_is_number_text, others)) or all(plain(one) in YES | NO for one in others))
 
 
 def _is_number_text(text: str) -> bool:

@@ -1,6 +1,5 @@
 """Proposing a schema from data: a question for each column that can have one, and a line that explains each of them."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
 from deniable.reports.proposing.columns import Column, columns_of
 from deniable.reports.proposing.orders import alphabetical, recognised
+from deniable.reports.proposing.poor_data import DECIMALS, decimal_commas, nothing_proposed
 from deniable.reports.proposing.ranges import round_edges
 from deniable.reports.reading.multi_select import parts
 from deniable.reports.reading.words import MISSING, NO, YES, plain
@@ -20,8 +20,6 @@ from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
 # More different numbers than this in a column are a quantity, of which ranges are made.
 MANY_NUMBERS = 20
-# DECIMAL_COMMA is a number that is written with a decimal comma.
-DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 # More different texts than this are no choice.
 MANY_TEXTS = 50
 # Of so many answers on, it is looked at whether nearly all of them differ.
@@ -51,11 +49,13 @@ class Proposed:
 
 def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
     """A schema with a question for each column of any data that can have one; its notes say what was found."""
-    frame = whole_table(frame) if are_files(frame) else frame
+    source, frame = frame, whole_table(frame) if are_files(frame) else frame
     found = _grouped([_proposed(column) for column in columns_of(frame, na)])
     questions = [one.question for one in found if one.question is not None]
     if not questions:
-        raise SchemaError(f"no column can be proposed as a question: {'; '.join(map(str, found)) or 'there is none'}")
+        raise SchemaError(
+            nothing_proposed([one.name for one in found], [*map(str, found)], source if are_files(source) else None)
+        )
     return Schema(questions, notes={one.name: str(one) for one in found})
 
 
@@ -71,7 +71,8 @@ def _proposed(column: Column) -> Proposed:
     except SchemaError as error:
         return Proposed(column.name, None, str(error))
     if column.nulls and column.kind != "list" and not isinstance(made.question, Flags):
-        return replace(made, why=f"{made.why}; {column.nulls:,} without an answer")
+        words = f" ({listed(column.words)} means that)" if column.words else ""
+        return replace(made, why=f"{made.why}; {column.nulls:,} without an answer{words}")
     return made
 
 
@@ -147,10 +148,8 @@ def _of_text(column: Column) -> Proposed:
     name, spelt = column.name, _spelt(column.times)
     if (flag := _flag(column, spelt)) is not None:
         return flag
-    if not column.order and (ticks := _split(column)) is not None:
-        return ticks
-    if not column.order and (why := _no_choice(column, spelt)):
-        return Proposed(name, None, why)
+    if not column.order and (other := _no_plain_choice(column, spelt)) is not None:
+        return other
     values = [value for value in column.order if value.strip()] or recognised(list(spelt)) or alphabetical(list(spelt))
     if len(values) < 2:
         return Proposed(name, None, "everybody has the same answer; a choice needs all that could be given")
@@ -198,10 +197,17 @@ def _split(column: Column) -> Proposed | None:
     return None
 
 
+def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
+    """What text is, if it is no choice: numbers with commas, several ticks, an id, or written freely."""
+    if decimal_commas(spelt):
+        return Proposed(column.name, None, DECIMALS)
+    if (ticks := _split(column)) is not None:
+        return ticks
+    return Proposed(column.name, None, why) if (why := _no_choice(column, spelt)) else None
+
+
 def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:
     """Why text is no choice; empty if it may be one."""
-    if len(spelt) > 1 and all(map(DECIMAL_COMMA.fullmatch, spelt)):
-        return "its numbers have decimal commas; write them with points (1.5, not 1,5), and ranges are proposed"
     if column.given >= SOME and len(spelt) > 0.95 * column.given:
         return f"it looks like an id or free text: {len(spelt):,} different answers in {column.given:,} records"
     if column.given >= SOME and len(spelt) > 0.5 * column.given:

@@ -17,7 +17,7 @@ from deniable import client
 from deniable.errors import AnswerError
 from deniable.kernels.perturb import Codes
 from deniable.reports.answers_in import encode
-from deniable.reports.reading.words import MISSING, NO, NO_ANSWER, YES, Unread, is_null, plain
+from deniable.reports.reading.words import MISSING, NO, NO_ANSWER, NOTHING, YES, Unread, is_null, plain
 from deniable.reports.report_columns import Place, is_text, whole
 from deniable.survey.schema import Choice, Feature, Flag
 
@@ -75,7 +75,7 @@ def _listed(feature: Feature) -> str | None:
 
 def _meaning(feature: Feature, na: Collection[str]) -> Callable[[Any], Any]:
     """What an answer in a column means to the client; what means nothing stays as it is, to be refused."""
-    nothing, missing = {*NO_ANSWER, *map(plain, na)}, _listed(feature)
+    nothing, missing = {*NO_ANSWER, *(() if _has_words(feature) else NOTHING), *map(plain, na)}, _listed(feature)
     own = _flag_words(feature) if isinstance(feature, Flag) else _values(feature)
 
     def meaning(answer: Any) -> Any:
@@ -89,6 +89,11 @@ def _meaning(feature: Feature, na: Collection[str]) -> Callable[[Any], Any]:
         return Unread(answer) if isinstance(feature, Flag) and feature.words else answer  # not by its usual words
 
     return meaning
+
+
+def _has_words(feature: Feature) -> bool:
+    """Whether the answers are words, of which "none" may be one, and neither numbers nor yes and no."""
+    return isinstance(feature, Choice) and not feature.edges and not all(map(client.NUMBER.fullmatch, feature.values))
 
 
 def _word(answer: Any) -> str | None:
@@ -132,7 +137,7 @@ def refused(
         try:
             client.encode(question, answer)
         except AnswerError as error:
-            own = isinstance(feature, Flag) and feature.words and isinstance(answer, Unread)
+            own = isinstance(feature, Flag) and isinstance(answer, str | Unread)
             wrong.setdefault(_in_its_words(feature) if own else str(error), []).append(place)
     for what, places in wrong.items():
         rows = np.flatnonzero(np.isin(indices, places))
@@ -141,7 +146,9 @@ def refused(
 
 
 def _in_its_words(flag: Any) -> str:
-    return f"column {flag.name!r} is a flag, of which {flag.yes!r} means yes and {flag.no!r} no"
+    if flag.words:
+        return f"column {flag.name!r} is a flag, of which {flag.yes!r} means yes and {flag.no!r} no"
+    return f"column {flag.name!r} is a flag and takes yes and no, true and false, or 1 and 0"
 
 
 def _distinct(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from deniable.errors import listed
-from deniable.reports.reading.words import NO_ANSWER, Unread, is_null, plain
+from deniable.reports.reading.words import NO_ANSWER, NOTHING, Unread, is_null, plain
 from deniable.reports.report_columns import is_text, whole
 from deniable.survey.schema import SEPARATOR, Feature, Schema
 
@@ -38,7 +38,11 @@ def tick_columns(question: str, features: Sequence[Feature], column: Any) -> dic
     found = {}
     for feature, value in zip(features, values.values(), strict=True):
         own = [
-            Unread(cell) if one is None else None if one is SKIPPED and feature.missing else value in one
+            Unread(_not_listed(cell, values))
+            if one is None
+            else None
+            if one is SKIPPED and feature.missing
+            else value in one
             for cell, one in zip(cells, ticks, strict=True)
         ]
         simple = all(isinstance(one, bool) for one in own)
@@ -53,13 +57,13 @@ def values_of(question: str, features: Sequence[Feature]) -> dict[str, str]:
 
 
 def unread(question: str, features: Sequence[Feature], column: Any) -> tuple[str, Any, npt.NDArray[np.int64]]:
-    """What is wrong with a multi-select column: words, one cell that cannot be read, and the rows of all of them."""
+    """What is wrong with a multi-select column: words, one answer that is not listed, and the rows of all of them."""
     values = values_of(question, features)
     cells, places = _distinct(column)
     bad = [place for place, cell in enumerate(cells) if _ticked(cell, values) is None]
     rows = np.flatnonzero(np.isin(places, bad))
     what = f"column {question!r} takes a list of its answers {listed(values.values())}, or text with ; between them"
-    return what, cells[places[rows[0]]] if len(rows) else None, rows
+    return what, _not_listed(cells[places[rows[0]]], values) if len(rows) else None, rows
 
 
 def parts(text: str, between: str) -> list[str]:
@@ -78,14 +82,30 @@ def _distinct(column: Any) -> tuple[list[Any], npt.NDArray[np.int64]]:
     return cells, np.arange(len(cells))
 
 
+def _not_listed(cell: Any, values: Mapping[str, str]) -> Any:
+    """The first part of a cell that is no answer of the question: what an error shows, and not what else was ticked."""
+    ways = [parts(cell, mark) for mark in BETWEEN if mark in cell] if isinstance(cell, str) else []
+    if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
+        ways = [list(cell)]
+    best = max(ways, key=lambda way: sum(plain(str(part)) in values for part in way), default=[cell])
+    return next((part for part in best if plain(str(part)) not in values), cell)
+
+
+def _without_ticks(cell: Any) -> frozenset[str] | None:
+    """The ticks of a cell that has none: a missing answer, or "none"; None if it cannot be read."""
+    if isinstance(cell, str) and plain(cell) in NOTHING:
+        return frozenset()
+    return SKIPPED if is_null(cell) or isinstance(cell, str) else None
+
+
 def _ticked(cell: Any, values: Mapping[str, str]) -> frozenset[str] | None:
     """The answers that a cell ticks; None if it holds anything else than these answers."""
     if isinstance(cell, list | tuple | set | frozenset | np.ndarray):
         ways = [list(cell)]
-    elif isinstance(cell, str) and (plain(cell) not in NO_ANSWER or plain(cell) in values):
+    elif isinstance(cell, str) and (plain(cell) not in NO_ANSWER | NOTHING or plain(cell) in values):
         ways = [[cell], *(parts(cell, mark) for mark in BETWEEN if mark in cell)]
     else:
-        return SKIPPED if is_null(cell) or isinstance(cell, str) else None
+        return _without_ticks(cell)
     for way in ways:
         if all(isinstance(part, str) and plain(part) in values for part in way):
             return frozenset(values[plain(part)] for part in way)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import AnswerError, abbreviated
+from deniable.errors import AnswerError, shortened
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_columns import arm_numbers, no_arm
 from deniable.reports.reading.columns import refused
@@ -37,7 +37,7 @@ class Problem:
 
     def told(self, place: str, *, shown: bool) -> str:
         """The problem in words, with its answer if that is to be shown."""
-        found = f"; found {abbreviated(self.answer)}" if shown and self.answer is not None else ""
+        found = f"; found {shortened(self.answer)}" if shown and self.answer is not None else ""
         more = f"; and {self.count - 1:,} more like it" if self.count > 1 else ""
         return f"{place}, {self.what}{found}{more}"
 

@@ -7,6 +7,7 @@ always means itself, whatever it means here.
 from dataclasses import dataclass
 
 from deniable.client import seen
+from deniable.errors import shortened
 
 # Words for yes, each with the no of its language.
 YES_NO = (
@@ -21,19 +22,21 @@ YES_NO = (
 YES = frozenset(yes for yes, _ in YES_NO)
 NO = frozenset(no for _, no in YES_NO)
 # What files write where nobody answered.
-NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "none", "<na>", "nil", ".", "-", "--", "?"})
+NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "<na>", ".", "-", "--", "?"})
+# Words that may be an answer like any other, as of a religion or of pain: beside numbers, or yes and no, they are none.
+NOTHING = frozenset({"none", "nil"})
 # The name of one more answer, of those who gave none, where nothing else is said.
 MISSING = "no answer"
 
 
 @dataclass(frozen=True, repr=False)
 class Unread:
-    """What cannot be read, in the place of an answer, so that it is refused; it shows itself as what was found."""
+    """What cannot be read, in the place of an answer, so that it is refused; it shows itself as it may be shown."""
 
     found: object
 
     def __repr__(self) -> str:
-        return repr(self.found)
+        return shortened(self.found)
 
 
 def is_null(answer: object) -> bool:

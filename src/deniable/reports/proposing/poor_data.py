@@ -1,0 +1,35 @@
+"""Data of which no question can be made: numbers with decimal commas, files without answers, or with other marks."""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from deniable.errors import listed
+
+# DECIMAL_COMMA is a number that may be written with a decimal comma.
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+)(?:,(\d+))?")
+# What is said of a column of them.
+DECIMALS = "its numbers have decimal commas; write them with points (1.5, not 1,5), and ranges are proposed"
+
+
+def decimal_commas(spelt: Collection[str]) -> bool:
+    """Whether text is numbers, all with a decimal comma, or some; ticks such as "2,5" beside "2" rise in each cell."""
+    found = [one for text in spelt if (one := DECIMAL_COMMA.fullmatch(text))]
+    after = [one for one in found if one[2]]
+    if len(spelt) < 2 or len(found) < len(spelt) or not after:
+        return False
+    return len(after) == len(found) or any(int(one[1]) >= int(one[2]) for one in after)
+
+
+def nothing_proposed(names: Sequence[str], why: Sequence[str], source: Any) -> str:
+    """Why nothing is proposed at all, and what can be done about it; `source` is a file, or None."""
+    file = "" if source is None else f"{source}: "
+    if not names:
+        return f"{file}there is no column, so that no question can be proposed"
+    marks = [mark for mark in (";", "\t", "|") if mark in names[0]]
+    if len(names) == 1 and marks:
+        return (
+            f"{file}there is one column, {listed(names)}: if columns are separated by {marks[0]!r}, say "
+            f"--delimiter {marks[0]!r} (delimiter={marks[0]!r})"
+        )
+    return f"{file}no column can be proposed as a question: {'; '.join(why)}"
