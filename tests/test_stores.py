@@ -1,5 +1,6 @@
 """Files in object stores: fsspec's own in memory, an S3 server on loopback, and a web server."""
 
+import errno
 import socket
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 import deniable as dn
 from deniable.cli import main
+from deniable.cli.options import check_new
 from deniable.files import file_state
 from deniable.files.stores import StoredFile, is_address
 from tests.support.designs import DESIGNS
@@ -111,6 +113,14 @@ def test_the_command_line_takes_addresses(store: str, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["count", f"{store}/none*.parquet", "--order", "2", "-o", f"{store}/c.npz"]) == 1
     assert "no file matches" in capsys.readouterr().err
+
+
+def test_the_command_line_writes_over_what_is_there_only_if_forced(store: str) -> None:
+    check_new(f"{store}/plan.json", force=False)
+    MIXED.save(f"{store}/plan.json")
+    check_new(f"{store}/plan.json", force=True)
+    with pytest.raises(dn.DeniableError, match="plan.json: exists already"):
+        check_new(f"{store}/plan.json", force=False)
 
 
 class HalfError(Exception):
@@ -247,6 +257,24 @@ def test_the_state_changes_with_the_file(store: str, tmp_path: Path) -> None:
 def test_addresses_are_told_from_paths() -> None:
     assert all(map(is_address, ("s3://b/k", "gs://b", "memory://x", "https://h/x", "simplecache::s3://b/k")))
     assert not any(map(is_address, ("reports/x.parquet", "C:\\x", "/a://b", "a b://c", "", Path("s3:/b"), b"s3://b")))
+
+
+def test_an_address_of_this_machine_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """fsspec would copy onto it, so that half a file were there if that broke."""
+    for scheme in ("file", "local"):
+        some_reports(MIXED, 10).save(f"{scheme}://{tmp_path}/{scheme}.parquet")
+    assert dn.count(f"file://{tmp_path}/*.parquet", order=1).n == 20
+    before = (tmp_path / "file.parquet").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr("os.replace", full)
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(dn.DeniableError, match="cannot be written"):
+        some_reports(MIXED, 20).save(f"file://{tmp_path}/file.parquet")
+    assert (tmp_path / "file.parquet").read_bytes() == before
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_reading_an_arrow_table_needs_no_fsspec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -17,7 +18,7 @@ from deniable.cli import main
 from deniable.counts import on_engine
 from deniable.counts.on_engine import Described, parts_of
 from deniable.errors import DeniableWarning
-from deniable.reports.engines import engine, on_dask
+from deniable.reports.engines import on_dask
 from tests.support.designs import DESIGNS
 from tests.support.engines import check_edges, dask_client, killing_once, reports_in, waiting
 from tests.support.situations import MIXED
@@ -166,13 +167,24 @@ def test_clusters_that_cannot_count_are_told_of(client: Any, files: list[str], m
     (closed := Client(client.cluster)).close()
     with pytest.raises(dn.DeniableError, match="this client of Dask is closed"):
         dn.count(files, engine=closed)
-    monkeypatch.setattr(engine, "__version__", "0.0.9")
+    monkeypatch.setattr(on_dask, "__version__", "0.0.9")
     with pytest.raises(dn.DeniableError, match=r"worker tcp://.* has deniable .*, and this is 0.0.9"):
         dn.count(files, engine=client)
     monkeypatch.undo()
     monkeypatch.setattr(on_dask, "VERSION", "no_such_package:__version__")
     with pytest.raises(dn.DeniableError, match=r"lacks what is needed \(No module named 'no_such_package'\)"):
         dn.count(files, engine=client)
+
+
+@pytest.mark.slow
+def test_a_worker_that_comes_later_is_looked_at_too(
+    client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver asked none of those that count now: they ask themselves."""
+    monkeypatch.setattr(on_dask.DaskEngine, "_check_workers", lambda _: None)
+    monkeypatch.setattr(on_dask, "__version__", "0.0.9")
+    with pytest.raises(dn.DeniableError, match=f"has deniable {dn.__version__}, and this is 0.0.9"):
+        dn.count(files, order=2, engine=client)
 
 
 @pytest.mark.slow
@@ -318,3 +330,33 @@ def test_files_and_frames_are_randomized_to_a_folder(client: Any, tmp_path: Path
     ):
         with pytest.raises(dn.DeniableError, match=match):
             call()
+
+
+def part_of_a_frame(_place: int) -> Any:
+    """Some answers, after a while in which a driver can look."""
+    import pandas as pd
+
+    time.sleep(0.05)
+    return pd.DataFrame(ANSWERS)
+
+
+@pytest.mark.slow
+def test_a_frame_is_never_in_memory_as_a_whole(client: Any, tmp_path: Path) -> None:
+    """Of 24 parts a few are, at any time: those that are written, and the next ones."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    kinds = pd.DataFrame({"smoker": pd.Series([], dtype=bool), "age": pd.Series([], dtype=str)})
+    few = dd.from_map(part_of_a_frame, range(8), meta=kinds)
+    dn.randomize(few, NEARLY_OPEN, output=tmp_path / "few", engine=client)  # now workers have imported what they need
+    frame = dd.from_map(part_of_a_frame, range(24), meta=kinds)
+    most = 0
+    with ThreadPoolExecutor(1) as pool:
+        written = pool.submit(dn.randomize, frame, NEARLY_OPEN, output=tmp_path / "out", engine=client)
+        while not written.done():
+            held = [key for key, workers in client.who_has().items() if workers and "part_of_a_frame" in str(key)]
+            most = max(most, len(held))
+    assert written.result() == 24 * 120
+    assert 1 <= most <= 12  # if the client held them, all 24
+    counted = dn.count(tmp_path / "out", order=2).array("smoker", "age")
+    assert counted.tolist() == [[2880, 960, 1920], [1920, 0, 1920]]

@@ -3,6 +3,7 @@
 import re
 from itertools import combinations
 from random import Random
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -16,7 +17,7 @@ from tests.support.databases import TABLES, in_duckdb, in_postgres
 from tests.support.designs import DESIGNS
 from tests.support.engines import EDGES, TWO_FLAGS
 from tests.support.random_plans import random_plan
-from tests.support.situations import MIXED, PLANS
+from tests.support.situations import MIXED, PLANS, values
 from tests.support.surveys import some_reports
 
 EVERY = {**PLANS, **DESIGNS}
@@ -172,6 +173,14 @@ BAD_ROWS = {
     "another value": ([{"age": "olds", "n": 1}], "1 reports show of 'age'"),
     "another code": ([{"age": 2, "n": 5}], "5 reports show of 'age'"),
     "text for a flag": ([{"unit 0": "yes", "n": 5}], "must be numbers"),
+    "a column that only a later row has": ([{"unit 0": 1, "n": 5}, {"unit 0": 1, "age": "olds", "n": 5}], "of 'age'"),
+    "the code that stands for none": ([{"unit 0": -2, "age": "old", "n": 5}], "5 reports show of 'n'"),
+    "more than 64 bits": ([{"age": "old", "n": 2**64}], "column 'n' cannot be read"),
+    "text beside numbers": ([{"age": "old", "n": 1}, {"age": 1, "n": 1}], "column 'age' cannot be read"),
+    "two columns of a name": (
+        pa.Table.from_arrays([pa.array([one]) for one in (1, 0, 3)], names=["age", "age", "n"]),
+        "have the same name",
+    ),
     "no rows": ([], "rows are a list of mappings"),
     "no table": (7, "speaks Arrow"),
 }
@@ -181,6 +190,12 @@ BAD_ROWS = {
 def test_rows_that_cannot_be_are_refused(rows: object, match: str) -> None:
     with pytest.raises(dn.CountError, match=match):
         dn.count_patterns(TWO, rows)
+
+
+def test_what_a_row_does_not_have_is_of_another_table() -> None:
+    counts = dn.count_patterns(TWO, [{"unit 0": 1, "n": 5}, {"age": "old", "n": 5}])
+    assert counts.array("n").tolist() == [5, 5]
+    assert counts.array("age").tolist() == [5, 0, 5]
 
 
 @pytest.mark.parametrize("n", [2**31, 2**53 + 1, 2**63 - 1])
@@ -209,6 +224,19 @@ def test_more_than_64_bits_is_an_error_and_never_wraps() -> None:
         dn.count_patterns(MIXED, [{"sue": 5, "n": 2**63 - 1}, {"sue": 5, "n": 1}])
 
 
+@pytest.mark.parametrize("asked", [["grr"], ["grr", "sue"], ["grr", "many"]], ids=["values", "patterns", "places"])
+def test_sums_that_would_wrap_to_a_positive_number_are_an_error(asked: list[str]) -> None:
+    """Four times 6.16e18 is 6.19e18 in 64 bits, which is more than any of the four, as a sum should be."""
+    schema = dn.Schema([dn.Choice("grr", values(4)), dn.Choice("sue", values(3)), dn.Choice("many", values(40))])
+    unary = dn.UnaryEncoding.symmetric(1.0)
+    plan = dn.Plan(schema, {"grr": dn.GRR(epsilon=1.0), "sue": unary, "many": unary})
+    rows = [{**dict.fromkeys(asked, 0), "grr": k, "n": 616 * 10**16} for k in range(4)]
+    assert sum(row["n"] for row in rows) % 2**64 > 616 * 10**16
+    with pytest.raises(dn.CountError, match="24640000000000000000 reports are more than 64-bit integers"):
+        dn.count_patterns(plan, rows)
+    assert dn.count_patterns(plan, [row | {"n": 2**61 - (k == 0)} for k, row in enumerate(rows)]).n == 2**63 - 1
+
+
 # -- what a query is asked for -----------------------------------------------------------------------------------------
 
 
@@ -221,6 +249,8 @@ def test_a_query_says_what_it_cannot_do() -> None:
         (lambda: dn.sql(MIXED, ["flags"]), "flags"),
         (lambda: dn.sql("plan.json", ["flag"]), "needs a Plan"),
         (lambda: dn.sql(many, order=2), "2,415 groupings"),
+        (lambda: dn.sql(MIXED, ["flag"], packed=""), "packed= takes a name, as it stands in the database; found ''"),
+        (lambda: dn.sql(MIXED, ["flag"], table=None), "table= takes a name"),
     ):
         with pytest.raises(dn.DeniableError, match=re.escape(match)):
             call()
@@ -234,3 +264,65 @@ def test_long_names_and_names_of_one_spelling_are_told_apart() -> None:
     rows = run(dn.sql(plan, names, **TABLES[1]))
     assert rows.column_names == ["A", "unit 1", "unit 2", "n"]
     assert dn.count_patterns(plan, rows) == dn.count(reports, names)
+
+
+AWKWARD = [
+    ["unit 1", "arm", "Unit 0", "n"],  # each could be the place that another is called by
+    ["u0", "r", "x0", "counted", "place", "z0", "packed"],  # names that the query has of its own
+    ["select", 'a"b', "c'd", "tick`s", "back\\slash", "{of}", "%s", "$1", "${env:HOME}", "-- x", "/* x"],
+    ["\u00e4", "\u00c4", "\u00df", "SS", " lead", "\U0001f6ac", "\u05d0", "f" * 70, "\u00e9" * 40],
+]
+
+
+def awkward(names: list[str]) -> dn.Reports:
+    """Reports of flags of these names; the last question has the same words as its answers."""
+    words = [name for name in names if name.strip() == name]
+    schema = dn.Schema([*map(dn.Flag, names), dn.Choice("words", words)])
+    plan = dn.Plan(schema, dict.fromkeys(names, dn.RandomizedResponse(epsilon=2.0)) | {"words": dn.GRR(epsilon=2.0)})
+    answers = {name: [row % (place + 2) == 0 for row in range(60)] for place, name in enumerate(names)}
+    return dn.randomize(answers | {"words": [words[row % len(words)] for row in range(60)]}, plan, rng=1)
+
+
+def check_awkward(reports: dn.Reports, run: Any, dialect: str) -> None:
+    names = list(reports.plan.schema.names)
+    asked = [names[:2], names[-2:], names[1:2], ["words"]]
+    for where in TABLES:
+        rows = run(dn.sql(reports.plan, asked, dialect=dialect, **where))
+        assert dn.count_patterns(reports.plan, rows) == dn.count(reports, asked)
+
+
+@pytest.mark.parametrize("names", AWKWARD, ids=["places", "own", "signs", "letters"])
+def test_awkward_names_are_told_apart(names: list[str]) -> None:
+    reports = awkward(names)
+    check_awkward(reports, in_duckdb(reports, reports.to_bytes()), "duckdb")
+
+
+@pytest.mark.slow
+def test_awkward_names_are_told_apart_in_postgres(database: str) -> None:  # noqa: F811
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
+        for names in AWKWARD:
+            reports = awkward(names)
+            check_awkward(reports, in_postgres(connection, reports, reports.to_bytes()), "postgres")
+
+
+CASES = {
+    "questions": dn.Plan(dn.Schema([dn.Flag("A"), dn.Flag("a"), dn.Flag("b")]), epsilon=3.0),
+    "values": dn.Plan(
+        dn.Schema([dn.Choice("x", ["A", "a"]), dn.Flag("b")]),
+        {"x": dn.UnaryEncoding.symmetric(2.0), "b": dn.RandomizedResponse(epsilon=1.0)},
+    ),
+    "the arm": dn.Plan(dn.Schema([dn.Flag("ARM"), dn.Flag("b")]), epsilon=3.0, arms=[["ARM"], ["b"]]),
+}
+
+
+@pytest.mark.parametrize("plan", CASES.values(), ids=CASES.keys())
+def test_columns_that_duckdb_takes_for_one_are_refused_there(plan: dn.Plan) -> None:
+    """It calls the second `a_1`, and reads the first where `a` is asked for; PostgreSQL looks at the case."""
+    names = [plan.schema.names[0]]
+    with pytest.raises(dn.CountError, match="differs from it in case alone"):
+        dn.sql(plan, names)
+    assert dn.sql(plan, names, dialect="postgres")
+    assert dn.sql(plan, names, packed="report")
+    if not plan.has_arms:
+        reports = some_reports(plan, 50)
+        assert dn.count_patterns(plan, in_duckdb(reports, [])(dn.sql(plan, ["b"]))) == dn.count(reports, ["b"])

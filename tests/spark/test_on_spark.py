@@ -16,9 +16,10 @@ import pytest
 
 import deniable as dn
 from deniable.counts import on_engine
+from deniable.reports.engines import on_spark
 from deniable.reports.engines.on_spark import SparkEngine
 from tests.counts.test_on_dask import NEARLY_OPEN, check_randomized
-from tests.counts.test_warehouse import EVERY, some_sets
+from tests.counts.test_warehouse import AWKWARD, EVERY, awkward, check_awkward, some_sets
 from tests.support.databases import TABLES
 from tests.support.designs import DESIGNS
 from tests.support.engines import (
@@ -132,6 +133,7 @@ def check_stopped(spark: Any, folder: Path) -> None:
             break
         time.sleep(0.1)
     assert not tracker.getActiveJobsIds()
+    time.sleep(2)  # on a busy machine a worker may only now begin what it was handed before
     begun = len(list(folder.glob("*.began*")))
     time.sleep(8)
     assert len(list(folder.glob("*.began*"))) == begun <= 2
@@ -223,6 +225,46 @@ def test_sql_counts_every_cell_as_count_does(name: str, spark: Any, tmp_path: Pa
     for where in TABLES:
         found = spark.sql(dn.sql(plan, names, dialect="spark", **where)).collect()
         assert dn.count_patterns(plan, found) == dn.count(reports, names)
+
+
+@pytest.mark.parametrize("names", AWKWARD, ids=["places", "own", "signs", "letters"])
+def test_awkward_names_are_told_apart(names: list[str], spark: Any, tmp_path: Path) -> None:
+    reports = awkward([name for place, name in enumerate(names) if name.lower() not in map(str.lower, names[:place])])
+    reports.save(tmp_path / "r.parquet")
+    spark.read.parquet(str(tmp_path / "r.parquet")).createOrReplaceTempView("reports")
+    spark.createDataFrame([(one,) for one in reports.to_bytes()], "report binary").createOrReplaceTempView("packed")
+    check_awkward(reports, lambda query: spark.sql(query).collect(), "spark")
+
+
+def test_columns_that_differ_in_case_alone_are_refused_by_spark(spark: Any, tmp_path: Path) -> None:
+    """It says so itself, where duckdb would read the first of them for both."""
+    awkward(["A", "a"]).save(tmp_path / "r.parquet")
+    with pytest.raises(Exception, match="COLUMN_ALREADY_EXISTS"):
+        spark.read.parquet(str(tmp_path / "r.parquet")).collect()
+
+
+def test_a_worker_of_another_version_is_refused(
+    spark: Any, files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_spark, "__version__", "0.0.9")
+    said = f"has deniable {dn.__version__}, and this is 0.0.9; install the same version there"
+    with pytest.raises(dn.DeniableError, match=said):
+        dn.count(files, order=2, engine=spark)
+    frame = spark.createDataFrame([(True, "old")], "smoker boolean, age string")
+    with pytest.raises(dn.DeniableError, match=said):
+        dn.randomize(frame, NEARLY_OPEN, output=tmp_path / "out")
+
+
+def test_a_wrong_answer_in_a_frame_is_told_of_as_elsewhere(spark: Any, tmp_path: Path) -> None:
+    answers = [(True, "old"), (False, 'the "middle"\n\\')] * 5
+    frame = spark.createDataFrame(answers, "smoker boolean, age string").repartition(2)
+    with pytest.raises(dn.AnswerError, match=r"column 'age': the answer is not one of its values") as raised:
+        dn.randomize(frame, NEARLY_OPEN, output=tmp_path / "out")
+    assert "Traceback" not in str(raised.value)
+    assert "middle" in str(raised.value)
+    assert not list((tmp_path / "out").glob("*.parquet"))
+    with pytest.warns(dn.LeftOutWarning):
+        assert dn.randomize(frame, NEARLY_OPEN, output=tmp_path / "kept", keep_going=True) == 5
 
 
 def test_billions_are_exact(spark: Any) -> None:

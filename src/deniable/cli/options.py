@@ -3,10 +3,10 @@
 import argparse
 import csv
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError
+from deniable.files.stores import file_at
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -53,7 +53,7 @@ def add_force(command: argparse.ArgumentParser) -> None:
 
 def check_new(path: str, *, force: bool, why: str = "") -> None:
     """Refuse to write over a file that is there, unless it is said, with the reason if there is one."""
-    if not force and Path(path).is_file():
+    if not force and file_at(path).is_file():
         because = f" ({why})" if why else ""
         raise DeniableError(f"{path}: exists already{because}; give another output, or overwrite it: --force")
 

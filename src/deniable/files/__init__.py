@@ -58,7 +58,7 @@ def _matches(one: str | AnyFile, kinds: Mapping[str, str]) -> list[AnyFile]:
     if path.is_dir():
         seen = (file for file in path.iterdir() if not file.name.startswith("."))
         return [*sorted(file for file in seen if file.suffix.lower() in kinds)]
-    return [*sorted(map(Path, glob.glob(str(one), recursive=True)))]  # noqa: PTH207 - it takes any path
+    return [*sorted(map(Path, glob.glob(str(path), recursive=True)))]  # noqa: PTH207 - it takes any path
 
 
 def _resolved(path: str | AnyFile, error: type[DeniableError]) -> AnyFile:

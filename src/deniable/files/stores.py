@@ -17,6 +17,7 @@ from deniable.errors import DeniableError
 
 CHANGES = ("size", "ETag", "etag", "mtime", "LastModified", "created")  # What stores tell that a new file changes.
 READ_ONLY = ("http", "https")  # What is behind these addresses is read, never written.
+HERE = re.compile(r"(file|local)://")  # What follows is a path of this machine, and is read and written as one.
 
 
 def is_address(path: object) -> bool:
@@ -158,4 +159,6 @@ def file_at(path: str | AnyFile) -> AnyFile:
     """A file by its path, or by its address."""
     if isinstance(path, StoredFile):
         return path
+    if isinstance(path, str) and (here := HERE.match(path)):
+        return Path(path[here.end() :])
     return StoredFile(str(path)) if is_address(path) else Path(path)

@@ -17,7 +17,8 @@ class Dialect:
     byte: str  # The number in byte `at`, counted from `first`, of `of`.
     first: int
     divided: str  # The quotient of `a`, which is not negative, by `b`, rounded down.
-    escapes: tuple[tuple[str, str], ...]  # What is written in a text for a character, in this order.
+    escapes: tuple[tuple[str, str], ...]  # What is written in a text for characters, in this order.
+    mistakes_case: bool = False  # It reads column "A" where the table has "A" and "a", and "a" is asked for.
 
     def identifier(self, name: str) -> str:
         """The name of a column."""
@@ -25,8 +26,8 @@ class Dialect:
 
     def text(self, value: str) -> str:
         """A literal text."""
-        for character, written in self.escapes:
-            value = value.replace(character, written)
+        for characters, written in self.escapes:
+            value = value.replace(characters, written)
         return f"'{value}'"
 
     def byte_of(self, column: str, at: int) -> str:
@@ -45,11 +46,14 @@ class Dialect:
 DIALECTS = {
     dialect.name: dialect
     for dialect in (
-        Dialect("duckdb", '"', "CAST(TRY_CAST({of}[{at}:{at}] AS BIT) AS BIGINT)", 1, "({a} // {b})", (("'", "''"),)),
+        Dialect(
+            "duckdb", '"', "CAST(TRY_CAST({of}[{at}:{at}] AS BIT) AS BIGINT)", 1, "({a} // {b})", (("'", "''"),),
+            mistakes_case=True,
+        ),
         Dialect("postgres", '"', "CAST(get_byte({of}, {at}) AS BIGINT)", 0, "({a} / {b})", (("'", "''"),)),
         Dialect(
             "spark", "`", "CAST(conv(hex(substring({of}, {at}, 1)), 16, 10) AS BIGINT)", 1, "({a} div {b})",
-            (("\\", "\\\\"), ("'", "\\'")),
+            (("\\", "\\\\"), ("'", "\\'"), ("${", "$\\{")),  # the last would name a variable of Spark's
         ),
     )
 }  # fmt: skip

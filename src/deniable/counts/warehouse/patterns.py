@@ -72,11 +72,22 @@ def _columns(table: Any) -> dict[str, Any]:
         rows = [row.asDict() if hasattr(row, "asDict") else row for row in table]  # Spark's have no other form
         if not rows or not all(isinstance(row, Mapping) for row in rows):
             raise CountError("rows are a list of mappings from the names of columns, or a table that speaks Arrow")
-        return {str(name): pa.array([row[name] for row in rows]) for name in rows[0]}
+        names = dict.fromkeys(name for row in rows for name in row)
+        return {str(name): _column(str(name), [row.get(name) for row in rows]) for name in names}
     if not hasattr(table, "__arrow_c_stream__"):
         raise CountError(f"patterns come in a table that speaks Arrow, or as rows; found {type(table).__name__}")
     table = pa.table(table)
+    if len(set(table.column_names)) < len(table.column_names):
+        raise CountError(f"two columns of these rows have the same name; found {listed(table.column_names)}")
     return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def _column(name: str, values: list[Any]) -> Any:
+    """A column of rows, in which what a row does not have is null."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        raise CountError(f"column {name!r} cannot be read: {error}") from None
 
 
 def _numbers(name: str, column: Any) -> Array:
@@ -112,7 +123,8 @@ def _integers(name: str, column: Any) -> Array:
     if pa.types.is_null(column.type):
         return np.full(len(column), ABSENT)
     try:
-        return np.asarray(pc.fill_null(column.cast(pa.int64()), ABSENT).to_numpy(zero_copy_only=False))
+        codes = pc.max_element_wise(column.cast(pa.int64()), MALFORMED, skip_nulls=False)  # none is taken for ABSENT
+        return np.asarray(pc.fill_null(codes, ABSENT).to_numpy(zero_copy_only=False))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise CountError(f"column {name!r} must be numbers, as dn.sql gives them; found {column.type}") from None
 
@@ -143,16 +155,16 @@ def _of_arm(arm: Plan, codes: Mapping[str, Array], numbers: Array) -> Counts:
             continue
         own = _tensor(arm, units, [codes[name][rows] for name in units], numbers[rows])
         if keeps_patterns(arm, units) and any(arm.units[name].several for name in units):
-            patterns[units] = own
+            patterns[units] = _checked(own, own.sum())
         else:
-            tables[units] = _with_margins(arm, units, own)
+            tables[units] = _checked(_with_margins(arm, units, own))
     if not tables and not patterns:
         return Counts(arm, n=n)
     return Counts(arm, tables, patterns=patterns)
 
 
 def _tensor(arm: Plan, units: Names, codes: Sequence[Array], numbers: Array) -> Array:
-    """How many reports there are in each combination of codes."""
+    """How many reports there are in each combination of codes, as integers in which their sum cannot wrap."""
     whole_patterns = keeps_patterns(arm, units)
     shape = tuple(_length(arm, name, whole_patterns) for name in units)
     for name, own, length in zip(units, codes, shape, strict=True):
@@ -168,11 +180,15 @@ def _tensor(arm: Plan, units: Names, codes: Sequence[Array], numbers: Array) -> 
     counted: npt.NDArray[Any] = np.zeros(size, np.int64)
     if len(numbers) * int(numbers.max(initial=0)) > MOST:  # sums may be too large: in integers of any size
         counted = counted.astype(object)
-        _total(numbers if whole_patterns else numbers[:0])
     np.add.at(counted, places, numbers[kept])
-    if counted.max(initial=0) > MOST:
-        raise CountError(f"{counted.max()} reports are more than 64-bit integers can count")
-    return counted.astype(np.int64).reshape(shape)
+    return counted.reshape(shape)
+
+
+def _checked(counted: npt.NDArray[Any], *sums: Any) -> Array:
+    """Counts as 64-bit integers; refused if one of them, or of these sums of them, is more than fits."""
+    if (most := max(counted.max(initial=0), *sums, 0)) > MOST:
+        raise CountError(f"{most} reports are more than 64-bit integers can count")
+    return counted.astype(np.int64)
 
 
 def _total(numbers: Array) -> int:

@@ -9,7 +9,8 @@ zeros, so that one without reports is known to have been counted.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
+from itertools import count as counting
 from typing import Any
 
 from deniable.counts.layout import Names, patterns_shape
@@ -68,6 +69,9 @@ def sql(
         raise PlanError(f"a query needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     if (names is None) == (order is None):
         raise CountError("a query takes names of features, or order=2 for every pair; give one of them")
+    for argument, given in (("table", table), ("packed", "-" if packed is None else packed)):
+        if not isinstance(given, str) or not given.strip():
+            raise CountError(f"{argument}= takes a name, as it stands in the database; found {abbreviated(given)}")
     of = dialect_of(dialect)
     storage = InColumns(plan, of, table) if packed is None else InBytes(plan, of, table, packed)
     groupings = _groupings(storage, _tables(plan, names, order))
@@ -77,14 +81,14 @@ def sql(
 def count_columns(plan: Plan) -> tuple[str, dict[str, str], str]:
     """The columns of what a query returns: of the arms' numbers, of each unit by its name, and of how many reports.
 
-    A unit whose name a database would cut, or take for another, is called by its place.
+    A unit whose name a database would cut, or take for another, is called by its place, or the next that is free.
     """
     units = list(dict.fromkeys(name for arm in plan.arms for name in fields(arm)))
     taken = {"arm", "n"}
     found: dict[str, str] = {}
     for place, name in enumerate(units):
-        free = len(name.encode()) <= MOST_LETTERS and name.casefold() not in taken
-        found[name] = name if free else f"unit {place}"
+        names = chain([name] if len(name.encode()) <= MOST_LETTERS else [], (f"unit {k}" for k in counting(place)))
+        found[name] = next(one for one in names if one.casefold() not in taken)
         taken.add(found[name].casefold())
     return "arm", found, "n"
 

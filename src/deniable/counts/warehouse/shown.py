@@ -5,11 +5,14 @@ null, and so a code of MALFORMED: it comes back from the database and is refused
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from deniable.client import COEFFICIENTS, PRIME
 from deniable.counts.warehouse.dialects import Dialect
+from deniable.errors import CountError
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.fields import BitField, Field, HashField, ValueField, arm_bits, columns_of, fields, report_bytes
 from deniable.reports.report_columns import BucketColumn, Column, SeedColumn, ValueColumn
@@ -61,7 +64,23 @@ class InColumns(Storage):
     @property
     def _arm(self) -> str:
         """The column of arms, which has their names."""
-        return self.dialect.identifier(arm_columns(self.plan).arm)
+        return self._column(arm_columns(self.plan).arm)
+
+    def _column(self, name: str) -> str:
+        """A column, which must be the only one that the database can take for it."""
+        if self.dialect.mistakes_case and self._spelled[_without_case(name)] > 1:
+            raise CountError(
+                f"to {self.dialect.name} column {name!r} is the same as another of these reports, which differs from "
+                "it in case alone; keep reports there as bytes, and say packed='...', or let dn.count read them"
+            )
+        return self.dialect.identifier(name)
+
+    @cached_property
+    def _spelled(self) -> Counter[bytes]:
+        """How many columns have a name, but for its case."""
+        wide = self.plan.has_arms
+        names = arm_columns(self.plan).schema.names if wide else [one.name for one in columns_of(self.plan)]
+        return Counter(map(_without_case, names))
 
     def _name(self, arm: int) -> str:
         return self.dialect.text(self.plan.arm_names[arm])
@@ -73,7 +92,7 @@ class InColumns(Storage):
         return [number for column in field.columns for number in self._of_column(column)]
 
     def _of_column(self, column: Column) -> list[str]:
-        d, name = self.dialect, self.dialect.identifier(column.name)
+        d, name = self.dialect, self._column(column.name)
         match column:
             case ValueColumn():
                 values = (f"WHEN {d.text(value)} THEN {code}" for code, value in enumerate(column.values))
@@ -85,6 +104,11 @@ class InColumns(Storage):
                 parts = ([d.byte_of(f"({known})", 4 * k + j) for j in range(4)] for k in range(COEFFICIENTS))
                 return [d.whole(own) for own in parts]
         return [f"CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"]
+
+
+def _without_case(name: str) -> bytes:
+    """A name as duckdb compares it: of letters beyond ASCII it looks at the case."""
+    return name.encode().lower()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ other tasks are cancelled, as they are by Ctrl-C.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence, Sized
+from platform import node
 from typing import Any, TypeVar
 
 from deniable import __version__
@@ -53,9 +54,12 @@ def total(
     engine: Engine, function: Callable[[Any, Task], Any], job: Any, tasks: Sequence[Task], what: str | None = None
 ) -> Any:
     """The sum of what a function gives of tasks; progress is told as so many of `what`."""
-    run = engine.start(function, job, tasks)
+    return ended(engine.start(function, job, tasks), sum(map(len, tasks)), what)
+
+
+def ended(run: Run, rows: int = 0, what: str | None = None) -> Any:
+    """The sum of what tasks give that were started; an error of one, and Ctrl-C, cancel the others."""
     try:
-        rows = sum(map(len, tasks))
         for _ in watched(run.done(), what, rows) if what is not None else run.done():
             pass
         return run.result()
@@ -64,10 +68,16 @@ def total(
         raise
 
 
-def check_version(found: str, who: str) -> None:
-    """Refuse a worker that has another version of this package: its tallies may be of another form."""
-    if found != __version__:
-        raise DeniableError(f"{who} has deniable {found}, and this is {__version__}; install the same version there")
+def check_version(found: str, driver: str, who: str) -> None:
+    """Refuse a worker that has another version of this package than the driver: its tallies may be of another form."""
+    if found != driver:
+        raise DeniableError(f"{who} has deniable {found}, and this is {driver}; install the same version there")
+
+
+def done_here(driver: str, function: Callable[[Any, Task], Any], job: Any, task: Task) -> Any:
+    """What a worker runs of a task: it may have come after the driver looked at the others, so it looks at itself."""
+    check_version(__version__, driver, f"a worker on {node()}")
+    return function(job, task)
 
 
 def engine_of(given: Any) -> Engine:

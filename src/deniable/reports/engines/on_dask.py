@@ -7,8 +7,9 @@ from operator import add
 from pkgutil import resolve_name
 from typing import Any
 
+from deniable import __version__
 from deniable.errors import DeniableError, DeniableWarning
-from deniable.reports.engines.engine import FAN_IN, VERSION, Engine, Run, check_version
+from deniable.reports.engines.engine import FAN_IN, VERSION, Engine, Run, check_version, done_here
 
 
 class DaskEngine(Engine):
@@ -40,22 +41,43 @@ class DaskEngine(Engine):
                 raise DeniableError(
                     f"Dask's worker {address} lacks what is needed ({version}); install deniable[dask] there, too"
                 )
-            check_version(str(version), f"Dask's worker {address}")
+            check_version(str(version), __version__, f"Dask's worker {address}")
 
     @property
     def workers(self) -> int:
         return max(1, int(sum(self.client.nthreads().values())))
 
     def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
-        client = self.client
-        shared = client.submit(_same, job, pure=False)  # of which a dead worker's copy can be made again
-        leaves = client.map(function, [shared] * len(tasks), tasks, pure=False)  # all at once: much cheaper than singly
-        level, every = leaves, [shared, *leaves]
+        shared = self._shared(job)
+        same = ([one] * len(tasks) for one in (__version__, function, shared))
+        leaves = self.client.map(done_here, *same, tasks, pure=False)  # all at once: much cheaper than singly
+        return self._added_up(shared, dict(zip(leaves, tasks, strict=True)))
+
+    def start_parts(self, function: Callable[[Any, Any], Any], job: Any, frame: Any) -> Run:
+        """Begin to run a task for each part of a Dask frame, its number and the part.
+
+        They are one graph with what makes the parts, so that a part is made when its task is next, and then forgotten.
+        """
+        from dask.delayed import delayed
+
+        shared, run = self._shared(job), delayed(done_here, pure=False)
+        parts = enumerate(frame.to_delayed())
+        leaves = self.client.compute([run(__version__, function, shared, [number, part]) for number, part in parts])
+        return self._added_up(shared, dict.fromkeys(leaves, ()))
+
+    def _shared(self, job: Any) -> Any:
+        """The job on a worker, of which a dead worker's copy can be made again."""
+        return self.client.submit(_same, job, pure=False)
+
+    def _added_up(self, shared: Any, leaves: dict[Any, Sized]) -> Run:
+        """Add what tasks give in a tree."""
+        level = list(leaves)
+        every = [shared, *level]
         while len(level) > 1:
             parts = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
-            level = client.map(_added, parts, pure=False)
+            level = self.client.map(_added, parts, pure=False)
             every += level
-        return _DaskRun(client, dict(zip(leaves, tasks, strict=True)), level[0], every)
+        return _DaskRun(self.client, leaves, level[0], every)
 
 
 class _DaskRun(Run):

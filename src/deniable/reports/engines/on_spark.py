@@ -3,14 +3,16 @@
 Errors come back as values, not as failed stages, and rows that are done as an accumulator.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Sized
-from pkgutil import resolve_name
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from secrets import token_hex
 from threading import Thread
 from typing import Any
 
+from deniable import __version__, errors
 from deniable.errors import DeniableError
-from deniable.reports.engines.engine import VERSION, Engine, Run, check_version
+from deniable.reports.engines.engine import Engine, Run, done_here
 
 FEW = 64  # So few sums come to the driver: a tree of them would be more stages, which take longer.
 EVERY = 0.2  # The time between two looks at how far Spark is, in seconds.
@@ -27,6 +29,8 @@ class SparkEngine(Engine):
                 "this Spark session is of Spark Connect, whose workers cannot be given tasks; use a classic session, "
                 "or let Spark count by a query: dn.sql(plan, ..., dialect='spark')"
             ) from None
+        if getattr(self.context, "_jsc", self) is None:
+            raise DeniableError("this Spark session was stopped; begin another with SparkSession.builder.getOrCreate()")
 
     @property
     def workers(self) -> int:
@@ -44,11 +48,11 @@ class _SparkRun(Run):
         self.rows = sum(map(len, tasks))
         self.finished = finished = context.accumulator(0)  # rows; comes with each task that ends
         self.errors = errors = context.accumulator((), _Gathered())
+        driver = __version__  # of this process: a worker finds its own under that name
 
         def attempt(task: Any) -> Any:
             try:
-                check_version(resolve_name(VERSION), "a worker of Spark")
-                given = function(job.value, task)
+                given = done_here(driver, function, job.value, task)
             except DeniableError as error:
                 errors.add((error,))
                 return _Failed(error)
@@ -61,7 +65,7 @@ class _SparkRun(Run):
                 given = context.parallelize(tasks, len(tasks)).map(attempt)
                 self.found = given.reduce(_added) if len(tasks) <= FEW else given.treeReduce(_added)
             except Exception as error:
-                self.found = _Failed(_in_words(error))
+                self.found = _Failed(in_words(error))
 
         self.thread = Thread(target=run, daemon=True)
         self.thread.start()
@@ -111,9 +115,45 @@ class _Gathered:
         return value1 + value2
 
 
-def _in_words(error: Exception) -> Exception:
-    """What Spark says of workers that lack this package, in words; any other error as it is."""
-    if "ModuleNotFoundError" not in (said := str(error)):
+def of_frame(function: Callable[[Any, Any], Any], job: Any, frame: Any) -> list[Any]:
+    """What a function gives of each part of a Spark frame, its number and its batches of rows, as JSON has it.
+
+    Unlike tasks, these are rows of a query, which sessions of Spark Connect can have, too.
+    """
+    driver = __version__
+
+    def given(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()  # pyspark says None outside a task; here there is one
+        try:
+            found = done_here(driver, function, job, (context.partitionId(), batches))
+        except DeniableError as error:
+            raise _passed_on(error) from None
+        yield pa.RecordBatch.from_pydict({"given": [json.dumps(found)]})
+
+    try:
+        return [json.loads(row["given"]) for row in frame.mapInArrow(given, "given string").collect()]
+    except Exception as error:
+        raise in_words(error) from None
+
+
+TOLD = "deniable says"
+
+
+def _passed_on(error: DeniableError) -> DeniableError:
+    """An error of this package that can be found again in what Spark says of it, of many lines."""
+    return DeniableError(f"{TOLD}: {type(error).__name__} {json.dumps(str(error))}")
+
+
+def in_words(error: Exception) -> Exception:
+    """An error of this package in what Spark says; that workers lack this package, in words; any other as it is."""
+    said = str(error)
+    if found := re.search(rf'{TOLD}: (\w+) ("(?:[^"\\]|\\.)*")', said):
+        kind: type[Exception] = getattr(errors, found[1], DeniableError)
+        return kind(json.loads(found[2]))
+    if "ModuleNotFoundError" not in said:
         return error
     missing = next(line for line in said.splitlines() if "ModuleNotFoundError" in line)
     return DeniableError(

@@ -6,6 +6,7 @@ what it wrote. Answers stay on the workers; what comes back is how many records 
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from deniable.errors import DeniableError, LeftOutWarning, PlanError, abbreviate
 from deniable.files import expanded
 from deniable.files.stores import AnyFile, StoredFile, file_at
 from deniable.reports.answer_files import KINDS, are_files
-from deniable.reports.engines.engine import engine_of, total
+from deniable.reports.engines.engine import ended, engine_of, total
 from deniable.survey.plan import Plan
 
 
@@ -96,46 +97,47 @@ def _file_written(job: Job, task: tuple[int, Any]) -> Written:
     from deniable.reports.randomize import randomize
 
     number, data = task
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", LeftOutWarning)
+    with _told() as told:
         records = randomize(data, job.plan, output=_part(job, number), **job.options)
-    texts = (str(one.message) for one in told if issubclass(one.category, LeftOutWarning))
-    return Written(records, tuple(texts))
+    return Written(records, tuple(told))
 
 
 def _of_dask(engine: Any, data: Any, job: Job) -> Written:
     """Each partition by its worker."""
     if engine is None or type(engine).__module__.split(".")[0] != "distributed":
         raise DeniableError("a Dask frame is randomized by the workers of a client: engine=Client(...)")
-    workers = engine_of(engine)
-    parts = engine.compute(data.to_delayed())
-    return total(workers, _file_written, job, list(enumerate(parts)))  # type: ignore[no-any-return]
+    from deniable.reports.engines.on_dask import DaskEngine
+
+    return ended(DaskEngine(engine).start_parts(_file_written, job, data))  # type: ignore[no-any-return]
 
 
 def _of_spark(data: Any, job: Job) -> Written:
     """Each partition by its worker, a batch of rows at a time."""
+    from deniable.reports.engines.on_spark import of_frame
 
-    def written(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-        from pyspark import TaskContext
+    written = (Written(records, tuple(told)) for records, told in of_frame(_batches_written, job, data))
+    return sum(written, start=Written(0))
 
-        from deniable.reports.parquet import write
-        from deniable.reports.randomize import randomize
 
-        def parts() -> Iterator[Any]:
-            for batch in batches:
-                yield randomize(pa.Table.from_batches([batch]), job.plan, **job.options)
+def _batches_written(job: Job, task: tuple[int, Iterable[Any]]) -> tuple[int, list[str]]:
+    """Randomize the batches of one part of a Spark frame to one file."""
+    import pyarrow as pa
 
-        context: Any = TaskContext.get()  # pyspark says None outside a task; here there is one
-        number = context.partitionId()
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", LeftOutWarning)
-            records = write(_part(job, number), job.plan, parts())
-        texts = "\n".join(str(one.message) for one in told if issubclass(one.category, LeftOutWarning))
-        yield pa.RecordBatch.from_pydict({"records": [records], "told": [texts]})
+    from deniable.reports.parquet import write
+    from deniable.reports.randomize import randomize
 
-    rows = data.mapInArrow(written, "records long, told string").collect()
-    return Written(
-        sum(row["records"] for row in rows),
-        tuple(dict.fromkeys(text for row in rows for text in row["told"].splitlines())),
-    )
+    number, batches = task
+    with _told() as told:
+        parts = (randomize(pa.Table.from_batches([batch]), job.plan, **job.options) for batch in batches)
+        records = write(_part(job, number), job.plan, parts)
+    return records, told
+
+
+@contextmanager
+def _told() -> Iterator[list[str]]:
+    """What is warned of answers that are left out, to be told in the driver."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as every:
+        warnings.simplefilter("always", LeftOutWarning)
+        yield told
+    told += [str(one.message) for one in every if issubclass(one.category, LeftOutWarning)]
