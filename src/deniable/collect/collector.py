@@ -110,9 +110,9 @@ class Collector:
 
     def make_token(self, name: str) -> str | None:
         """A new token for an analyst of this name; None if there is one already."""
-        store = self.writer.opened()
-        if name in store.analysts():
-            return None
-        token = new_token()
-        store.set_analyst(name, hash_of(token))
+        store, token = self.writer.opened(), new_token()
+        with store.lock:  # or of two requests at a time for one name the first would get a token that is none
+            if name in store.analysts():
+                return None
+            store.set_analyst(name, hash_of(token))
         return token
