@@ -51,9 +51,8 @@ def test_two_reports_of_one_device_tell_as_often_as_all_outcomes_say(one: dn.Fla
                 chance = yes if kept else 1 - yes
             exact += chance * (coin * (kept == true) + (1 - coin) / values) ** 2
         assert both_tell(block, side) == pytest.approx(float(exact), rel=1e-12)
-        assert (
-            both_tell(block, side) > 1.05 * Tells.of(block).chance(side, side) ** 2
-        )  # control: a device that keeps none
+        # The control: a device that keeps nothing.
+        assert both_tell(block, side) > 1.05 * Tells.of(block).chance(side, side) ** 2
 
 
 def test_a_whole_report_is_judged_by_its_likelihood_ratio() -> None:
