@@ -418,11 +418,15 @@ def test_other_origins_may_send_if_they_are_listed(tmp_path: Path) -> None:
 # -- days, and what does not arrive ------------------------------------------------------------------------------------
 
 
-def test_a_day_that_is_over_is_sealed_without_being_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, results = random.Random(10), served.collector.results
+def test_a_day_that_is_over_is_sealed_without_being_asked(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, results, log = random.Random(10), served.collector.results, tmp_path / "survey.db-wal"
     for _ in range(5):
         served.put(an_id(rng), a_report(rng))
+    assert log.stat().st_size > 0
     assert results.seal() == []  # it is not over
+    assert log.stat().st_size == 0  # and says no more in which order they came
     tomorrow = writer.today() + 1
     monkeypatch.setattr(sealing, "today", lambda: tomorrow)
     monkeypatch.setattr(writer, "today", lambda: tomorrow)

@@ -135,6 +135,9 @@ class PostgresStore(Store):
         ((total,),) = self._all(f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})")
         return int(total)
 
+    def empty_log(self) -> None:
+        """The log is the database's own."""
+
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     def parts(self) -> list[Part]:
