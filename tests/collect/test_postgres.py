@@ -116,6 +116,7 @@ def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
         assert other.http.get("/tokens", headers=auth).status_code == 200
         one.http.delete("/tokens/ann", headers=one.auth)
         assert other.http.get("/tokens", headers=auth).status_code == 401
+        assert other.http.delete("/tokens/%00", headers=one.auth).status_code == 404  # no text of this database
 
 
 def test_a_collector_learns_the_plans_that_another_one_has_brought(database: str, tmp_path: Path) -> None:
