@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -129,17 +130,22 @@ ANALYSTS = [
 ]
 
 
+def in_description(path: str) -> str:
+    """The path of a route without the kinds of its parts."""
+    return path.replace(":int", "").replace(":path", "")
+
+
 def test_every_route_is_in_the_matrix_and_in_the_description() -> None:
     asked = {(method, path) for method, path, _, _ in EVERYBODY + ANALYSTS}
     described = openapi()["paths"]
     for route in ROUTES:
-        path = route.path.replace(":int", "")
+        path = in_description(route.path)
         for method in route.methods or ():
             found = any(m == method and route.path_regex.match(p) for m, p in asked)
             assert found or (method == "HEAD" and "GET" in route.methods) or path == "/page", (method, route.path)
             if method != "HEAD" and (method, path) != ("POST", "/page"):
                 assert method.lower() in described[path]
-    assert set(described) == {route.path.replace(":int", "") for route in ROUTES}
+    assert set(described) == {in_description(route.path) for route in ROUTES}
 
 
 ROLES = ("no token", "wrong token", "revoked token", "basic", "right token")
@@ -177,6 +183,15 @@ def test_a_token_is_shown_once_and_its_hash_is_stored(served: Served, tmp_path: 
     assert made["token"].encode() not in stored
     assert served.token.encode() not in stored
     assert len(made["token"]) == len(served.token) == 43
+
+
+@pytest.mark.parametrize("name", ["team/ann", "/", "ä ö?#%2F", "a" * 100])
+def test_a_token_of_any_name_can_be_revoked(served: Served, name: str) -> None:
+    token = served.http.post("/tokens", json={"name": name}, headers=served.auth).json()["token"]
+    own = {"authorization": f"Bearer {token}"}
+    assert served.http.get("/tokens", headers=own).json() == sorted(["analyst", name])
+    assert served.http.delete(f"/tokens/{quote(name, safe='')}", headers=served.auth).status_code == 204
+    assert served.http.get("/tokens", headers=own).status_code == 401
 
 
 BAD_BODIES = [
@@ -403,11 +418,15 @@ def test_other_origins_may_send_if_they_are_listed(tmp_path: Path) -> None:
 # -- days, and what does not arrive ------------------------------------------------------------------------------------
 
 
-def test_a_day_that_is_over_is_sealed_without_being_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, results = random.Random(10), served.collector.results
+def test_a_day_that_is_over_is_sealed_without_being_asked(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng, results, log = random.Random(10), served.collector.results, tmp_path / "survey.db-wal"
     for _ in range(5):
         served.put(an_id(rng), a_report(rng))
+    assert log.stat().st_size > 0
     assert results.seal() == []  # it is not over
+    assert log.stat().st_size == 0  # and says no more in which order they came
     tomorrow = writer.today() + 1
     monkeypatch.setattr(sealing, "today", lambda: tomorrow)
     monkeypatch.setattr(writer, "today", lambda: tomorrow)

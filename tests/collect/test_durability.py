@@ -8,6 +8,7 @@ import random
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -81,6 +82,8 @@ def test_power_cuts(
         if round % 10 == 9:
             store.open_part(1)
             seal(store, store.parts()[-2].number)
+        if round % 7 == 6:
+            store.empty_log()
     losses = 0
     for cut in (rng.randrange(start, len(disk.operations) + 1) for _ in range(CUTS)):
         losses += lost_after(disk.operations[:cut], memory / "cut", rng)
@@ -120,6 +123,7 @@ class Survey:
                     store.open_part(1)
                 if not store.parts()[0].sealed:
                     seal(store, 1)
+                store.empty_log()
                 return True
             outcomes = store.write(entries, 1)
         except CollectError:
@@ -132,22 +136,31 @@ class Survey:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("anew", [True, False], ids=["as it is", "the log is not written anew"])
-def test_a_sync_that_failed_is_not_believed_later(memory: Path, monkeypatch: pytest.MonkeyPatch, anew: bool) -> None:
+@pytest.mark.parametrize(
+    ("anew", "emptied"),
+    [(True, False), (True, True), (False, False)],
+    ids=["as it is", "the log is emptied now and then", "the log is not written anew"],
+)
+def test_a_sync_that_failed_is_not_believed_later(
+    memory: Path, monkeypatch: pytest.MonkeyPatch, anew: bool, emptied: bool
+) -> None:
     """After a failed sync a system shows what it never wrote; only what is written anew is there after a power cut."""
     monkeypatch.setattr(sqlite_log, "WAL_PAGES", 200)
     if not anew:
         monkeypatch.setattr(sqlite_log, "_write_anew", lambda *_: None)
-    rng = random.Random(1)
-    disk = ForgetfulDisk(f"forgetful {anew}", rng, chance=0.0)
-    survey = Survey(memory / "survey.db", f"forgetful {anew}")
+    rng, name = random.Random(1), f"forgetful {anew} {emptied}"
+    disk = ForgetfulDisk(name, rng, chance=0.0)
+    survey = Survey(memory / "survey.db", name)
     survey.opened()
     start, disk.chance = len(disk.operations), 0.4
-    for _ in range(60):
+    for number in range(60):
         entries = made_up(rng, 1, rng.choice([1, 5, 50]))
         while not survey.attempt(entries):
             pass
         disk.operations.append(("acknowledged", "", entries))
+        if emptied and number % 3 == 0 and survey.store is not None:
+            with suppress(CollectError):  # and then the store is not opened anew, as in the collector
+                survey.store.empty_log()
     disk.chance = 0.0
     losses = 0
     for cut in (rng.randrange(start, len(disk.operations) + 1) for _ in range(CUTS)):

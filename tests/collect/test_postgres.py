@@ -9,10 +9,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+import deniable as dn
+from deniable import client
 from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.store import Outcome
 from deniable.errors import CollectError
-from tests.support.collect.served import PLAN, Served, a_report, an_id
+from tests.support.collect.served import NEXT, PLAN, Served, a_report, an_id
 from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 
@@ -114,6 +116,40 @@ def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
         assert other.http.get("/tokens", headers=auth).status_code == 200
         one.http.delete("/tokens/ann", headers=one.auth)
         assert other.http.get("/tokens", headers=auth).status_code == 401
+        assert other.http.delete("/tokens/%00", headers=one.auth).status_code == 404  # no text of this database
+
+
+def test_a_collector_learns_the_plans_that_another_one_has_brought(database: str, tmp_path: Path) -> None:
+    """As when processes are started anew with another plan, one after another."""
+    rng = random.Random(6)
+    texts = [PLAN.to_json(), NEXT.to_json()]
+    with Served(tmp_path, texts[:1], lambda: PostgresStore(database)) as old:
+        with Served(tmp_path, texts[::-1], lambda: PostgresStore(database)) as new:
+            sent = a_report(rng, client.read(texts[1]))
+            assert new.put(an_id(rng), sent, **{"deniable-plan": NEXT.fingerprint}).status_code == 201
+            assert new.put(an_id(rng), a_report(rng)).status_code == 201
+        assert old.http.post("/seal", headers=old.auth).json() == {"sealed": [1]}
+        found = old.http.get("/export", headers=old.auth).json()
+        assert {part["plan"]: part["reports"] for part in found} == {PLAN.fingerprint: 1, NEXT.fingerprint: 1}
+        for part in found:
+            assert old.http.get(part["url"], headers=old.auth).status_code == 200
+            counted = old.http.get("/counts", params={"plan": part["plan"]}, headers=old.auth)
+            (tmp_path / "counts.npz").write_bytes(counted.content)
+            assert dn.Counts.load(tmp_path / "counts.npz").n == 1
+
+
+def test_an_acknowledged_report_is_on_the_disk_whatever_the_database_is_set_to(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as db:
+        name = db.info.dbname
+        db.execute(f'alter database "{name}" set synchronous_commit = off')
+        try:
+            with psycopg.connect(database) as other:
+                assert other.execute("show synchronous_commit").fetchone() == ("off",)
+            store = PostgresStore(database)
+            assert store._all("show synchronous_commit") == [("on",)]
+            store.close()
+        finally:
+            db.execute(f'alter database "{name}" reset synchronous_commit')
 
 
 def test_errors_do_not_show_the_address() -> None:

@@ -110,6 +110,13 @@ def test_nothing_acknowledged_is_lost_by_kills_and_nothing_is_stored_twice(tmp_p
 
 
 @pytest.mark.slow
+def test_who_collects_kept_answers_is_told_that_a_store_is_for_one_wave(tmp_path: Path) -> None:
+    with Process(tmp_path, plan=PLAN.keep()) as running:
+        assert running.process.stderr is not None
+        assert "Give each wave of the same people a --store of its own" in running.process.stderr.readline()
+
+
+@pytest.mark.slow
 def test_plans_and_stores_that_cannot_be_used_are_said_in_one_line(tmp_path: Path) -> None:
     PLAN.save(tmp_path / "plan.json")
     (tmp_path / "text.db").write_text("no database " * 100)

@@ -170,10 +170,36 @@ def test_no_order_of_arrival_stays_in_the_file(tmp_path: Path) -> None:
     assert order() != sorted(ids[1:])  # the control: it stays so far
     store.open_part(2)
     seal(store, 1)
-    store.close()
+    store.empty_log()  # while the store is open, and may stay so for weeks
     ids.sort()  # the first of the sorted group stands beside it as well
     assert order() == ids[1:]
+    assert log_of(path) == b""
+    store.close()
     assert not list(tmp_path.glob("*-wal"))
+
+
+def log_of(path: Path) -> bytes:
+    return path.with_name(path.name + "-wal").read_bytes()
+
+
+def test_a_log_does_not_say_for_long_which_invitation_came_with_which_report(tmp_path: Path) -> None:
+    """Both are written by one transaction, and so stand together in the write-ahead log: that is the control."""
+    rng, path = random.Random(9), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    add_plans(store)
+    hashes = [rng.randbytes(32) for _ in range(5)]
+    store.add_invitations(hashes)
+    store.empty_log()
+    entries = [one._replace(invitation=hash) for one, hash in zip(made_up(rng, 1, 5), hashes, strict=True)]
+    for entry in entries:
+        assert store.write([entry], 1) == [Outcome.NEW]
+    found = [log_of(path).find(entry.id + entry.report) for entry in entries]
+    assert sorted(found) == found
+    assert all(hash in log_of(path) for hash in hashes)
+    store.empty_log()
+    assert log_of(path) == b""
+    assert set(store.write(entries, 1)) == {Outcome.SAME}
+    store.close()
 
 
 def test_an_error_inside_a_transaction_takes_it_back(tmp_path: Path) -> None:

@@ -192,6 +192,10 @@ class StoreMachine(RuleBasedStateMachine):
                 seal(self.store, part.number)
 
     @rule()
+    def empty_log(self) -> None:
+        self.store.empty_log()
+
+    @rule()
     def export(self) -> None:
         assert everything(self.store) == self.model.stored
 

@@ -1,6 +1,7 @@
 """The survey page in a real Chromium: what it asks, what it keeps, what it sends, and that it does so once."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,17 @@ def test_only_what_the_plan_lets_people_skip_can_be_skipped(served: Served, cont
     heading(page, "What leaves your device")
 
 
+def test_names_that_javascript_has_its_own_meaning_for_are_asked_like_others(tmp_path: Path, context: Any) -> None:
+    schema = dn.Schema([dn.Flag("__proto__"), dn.Choice("toString", ["constructor", "b"], labels={"b": "Bee"})])
+    with Served(tmp_path / "survey.db", [dn.Plan(schema, epsilon=2.0).to_json()]) as served:
+        page = opened(context, served.url)
+        press(page, "Begin")
+        page.get_by_role("radio", name="Yes", exact=True).check()
+        page.get_by_role("radio", name="constructor", exact=True).check()
+        press(page, "Make my report")
+        heading(page, "What leaves your device")
+
+
 def test_none_of_these_excludes_the_others(served: Served, context: Any) -> None:
     page = opened(context, served.url)
     press(page, "Begin")
@@ -362,3 +374,8 @@ def test_the_page_speaks_the_browsers_language_and_can_change_it(served: Served,
         press(page, "English")
         heading(page, "Before you begin")
         assert page.evaluate("document.documentElement.lang") == "en"
+        fill(page)
+        assert re.search(r"named \d+\.\d times in 100", page.locator("#fields").inner_text())
+        press(page, "Deutsch")
+        heading(page, "Was Ihr Gerät verlässt")
+        assert re.search(r"in \d+,\d von 100", page.locator("#fields").inner_text())

@@ -52,6 +52,7 @@ def shown(context: Any, url: str, plan: dn.Plan | None = None, signature: str | 
 
 
 BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than was agreed to", "whose key your link names"
+UNCLEAR = "does not say clearly how much"
 
 
 @pytest.mark.parametrize(
@@ -61,9 +62,10 @@ BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than was agre
         ("#epsilon=1", None, BEGINS),
         ("#epsilon=1.5", SWAPPED, MORE),
         ("#epsilon=0.99", None, MORE),
-        ("#epsilon=", None, MORE),
-        ("#epsilon=1e9", None, MORE),
-        ("#epsilon=Infinity", SWAPPED, MORE),
+        ("#epsilon=0.9999", None, "an epsilon of 1.00, where your link allows at most 0.9999"),
+        ("#epsilon=", None, UNCLEAR),
+        ("#epsilon=1e9", None, UNCLEAR),
+        ("#epsilon=Infinity", SWAPPED, UNCLEAR),
         ("", SWAPPED, BEGINS),
         ("", LARGE, MORE),
         ("#epsilon=9", LARGE, BEGINS),

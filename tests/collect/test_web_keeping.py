@@ -84,6 +84,21 @@ def test_the_ledger_stops_at_the_ceiling_before_an_answer_is_looked_at() -> None
     assert all(re.search(r"no report: epsilon would be [123]\.\d+ in all, and the ceiling is 1.5", e) for e in errors)
 
 
+def test_an_answer_that_does_not_fit_spends_nothing_and_a_ceiling_is_never_passed() -> None:
+    """As in Python. Of many reports at the same time just as many are made as the ceiling has room for."""
+    script = """
+    const change = inMemory(), keeper = new keeping.Keeper(change, {ceiling: 3});
+    const errors = [];
+    for (const one of [fresh, plan]) errors.push((await keeper.report({smoker: "?"}, one).catch((e) => e)).name);
+    const before = await keeper.spent();
+    const many = await Promise.allSettled(Array.from({length: 9}, () => keeper.report({smoker: true}, fresh)));
+    return [errors, before, many.filter((one) => one.status === "fulfilled").length, await keeper.spent()];
+    """
+    errors, before, made, spent = run(script, plan=PLAN, fresh=FRESH)
+    assert (errors, before, made) == (["AnswerError"] * 2, 0, 3)
+    assert 2.9 < spent <= 3
+
+
 FOREIGN: list[Any] = [[], {}, "text", None, {"deniable": 2, "kept": {}, "spent": {}}]
 FOREIGN += [
     {"deniable": 1, "kept": {"x": kept}, "spent": {}}

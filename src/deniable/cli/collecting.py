@@ -3,7 +3,7 @@
 import argparse
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +84,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         address = listening.getsockname()
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
         print(f"Collecting at {url}; results at {url}/page with the token. Ctrl-C stops.", file=sys.stderr, flush=True)
+        _say_that_waves_stand_apart([path for path, plan in plans.items() if plan.kept])
         server = server_for(collector, origins=arguments.origin)
         serve(server, listening)
     finally:
@@ -106,6 +107,13 @@ def _say_what_is_above_the_ceiling(epsilons: Mapping[str, float]) -> None:
         if epsilon > MOST:
             text = f"{path} has epsilon {epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link says"
             print(f"{text} that more was agreed to, as in #epsilon={math.ceil(epsilon)}", file=sys.stderr)
+
+
+def _say_that_waves_stand_apart(kept: Sequence[str]) -> None:
+    """Say of plans that keep answers that one store is for one wave: a report does not say which wave it is of."""
+    if kept:
+        text = f"{', '.join(kept)} keeps answers: counts take each report of a store as another person's. Give each"
+        print(f"{text} wave of the same people a --store of its own, and estimate over all counts.", file=sys.stderr)
 
 
 def add_collect(commands: "Commands") -> None:

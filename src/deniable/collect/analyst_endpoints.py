@@ -64,10 +64,11 @@ async def known(collector: Collector, token: str) -> bool:
 # -- results -----------------------------------------------------------------------------------------------------------
 
 
-def _number(request: Request) -> int:
+async def _number(request: Request) -> int:
     """The number of the plan that `?plan=` names, or of the current one."""
     collector = collector_of(request)
-    number = collector.number_of(request.query_params.get("plan", collector.current.fingerprint))
+    fingerprint = request.query_params.get("plan", collector.current.fingerprint)
+    number = await asyncio.to_thread(collector.number_of, fingerprint)
     if number is None:
         raise Refused(404, "no reports of such a plan are stored here")
     return number
@@ -76,7 +77,7 @@ def _number(request: Request) -> int:
 @analyst
 async def counts(request: Request) -> Response:
     """The counts so far, in a file as `deniable count` writes them."""
-    results, number = collector_of(request).results, _number(request)
+    results, number = collector_of(request).results, await _number(request)
     made = await asyncio.to_thread(results.counts, number)
     return await _file("counts.npz", made.save, "application/octet-stream")
 
@@ -91,7 +92,7 @@ async def page(request: Request) -> Response:
         token = _token(request)
     if not await known(collector, token.strip()):
         return HTMLResponse(SIGN_IN % (WRONG_TOKEN if token else ""), 401, UNKNOWN)
-    return HTMLResponse(await asyncio.to_thread(_page, collector, _number(request)))
+    return HTMLResponse(await asyncio.to_thread(_page, collector, await _number(request)))
 
 
 def _page(collector: Collector, number: int) -> str:
@@ -131,17 +132,19 @@ async def parts(request: Request) -> Response:
     """The sealed parts, and where each is exported from."""
     collector = collector_of(request)
     store = collector.writer.opened()
+    counts = await asyncio.to_thread(store.counts)  # first of all: what it names is there from then on
+    plans = await asyncio.to_thread(collector.plans)
     days = {part.number: str(EPOCH + datetime.timedelta(part.day)) for part in await asyncio.to_thread(store.parts)}
     return JSONResponse(
         [
             {
                 "part": one.part,
                 "day": days[one.part],
-                "plan": collector.plans[one.plan].fingerprint,
+                "plan": plans[one.plan].fingerprint,
                 "reports": one.n,
                 "url": f"/export/{one.part}-{one.plan}.parquet",
             }
-            for one in await asyncio.to_thread(store.counts)
+            for one in counts
         ]
     )
 
@@ -157,7 +160,7 @@ async def part(request: Request) -> Response:
         raise Refused(404, "there is no such part that is sealed")
 
     def save(path: Path) -> None:
-        export(store, number, plan, collector.plans[plan], path)
+        export(store, number, plan, collector.plans()[plan], path)
 
     return await _file(f"{number}-{plan}.parquet", save, "application/vnd.apache.parquet")
 
@@ -184,7 +187,7 @@ async def tokens(request: Request) -> Response:
 async def revoke(request: Request) -> Response:
     """Revoke an analyst's token, by its name."""
     store, name = collector_of(request).writer.opened(), request.path_params["name"]
-    if not await asyncio.to_thread(store.set_analyst, name, None):
+    if not name.isprintable() or not await asyncio.to_thread(store.set_analyst, name, None):
         raise Refused(404, "there is no token of this name")
     return Response(status_code=204)
 

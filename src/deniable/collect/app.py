@@ -55,7 +55,7 @@ ROUTES = (
     Route("/export", analysts.parts),
     Route("/export/{part:int}-{plan:int}.parquet", analysts.part),
     Route("/tokens", analysts.tokens, methods=["GET", "POST"]),
-    Route("/tokens/{name}", analysts.revoke, methods=["DELETE"]),
+    Route("/tokens/{name:path}", analysts.revoke, methods=["DELETE"]),
     Route("/invitations", analysts.invitations, methods=["GET", "POST"]),
 )
 

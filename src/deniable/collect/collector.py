@@ -56,14 +56,14 @@ class Collector:
         self.texts = [Plan.from_json(text).to_json() for text in texts]
         self.writer = Writer(open_store, most_waiting=limits.waiting)
         self.served: dict[str, Served] = {}
-        self._plans: dict[int, Plan] = {}
+        self._plans: Mapping[int, Plan] = {}
         try:
             self._take(self.writer.opened())
         except BaseException:
             self.writer.stop()
             raise
         self.writer.reopened = self._take
-        self.results = Results(self.writer.opened, lambda: self._plans)
+        self.results = Results(self.writer.opened, self.plans)
         self.malformed = 0  # reports that were refused for what they are
 
     def _take(self, store: Store) -> None:
@@ -74,24 +74,29 @@ class Collector:
             number = store.add_plan(checked.fingerprint, text, checked.length)
             form = ReportForm.of(checked)
             served[checked.fingerprint] = Served(number, checked.fingerprint, text, form, 16 + form.size)
-        self._plans = {number: Plan.from_json(text) for number, text in store.plans().items()}
-        for plan in self._plans.values():
+        self._plans = {}
+        for plan in self._plans_in(store).values():
             new_tally(plan)  # what could not be counted later is refused now
         self.served = served
+
+    def _plans_in(self, store: Store) -> Mapping[int, Plan]:
+        """All plans of a store; each is parsed once."""
+        known, texts = self._plans, store.plans()
+        self._plans = {number: known.get(number) or Plan.from_json(text) for number, text in texts.items()}
+        return self._plans
 
     @property
     def current(self) -> Served:
         """The plan that new respondents are asked by."""
         return next(iter(self.served.values()))
 
-    @property
     def plans(self) -> Mapping[int, Plan]:
-        """All plans that the store holds, by their numbers."""
-        return self._plans
+        """All plans that the store holds, by their numbers; also those that another process has brought meanwhile."""
+        return self._plans_in(self.writer.opened())
 
     def number_of(self, fingerprint: str) -> int | None:
         """The number of a plan that the store holds."""
-        return next((number for number, plan in self._plans.items() if plan.fingerprint == fingerprint), None)
+        return next((number for number, plan in self.plans().items() if plan.fingerprint == fingerprint), None)
 
     def start(self) -> None:
         """Start to store and to seal."""
@@ -110,9 +115,9 @@ class Collector:
 
     def make_token(self, name: str) -> str | None:
         """A new token for an analyst of this name; None if there is one already."""
-        store = self.writer.opened()
-        if name in store.analysts():
-            return None
-        token = new_token()
-        store.set_analyst(name, hash_of(token))
+        store, token = self.writer.opened(), new_token()
+        with store.lock:  # or of two requests at a time for one name the first would get a token that is none
+            if name in store.analysts():
+                return None
+            store.set_analyst(name, hash_of(token))
         return token

@@ -22,7 +22,7 @@ from deniable.reports.parquet import write
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 
-LOOK_SECONDS = 30.0  # So often it is looked whether a day is over.
+LOOK_SECONDS = 30.0  # So often it is looked whether a day is over, and the log of transactions is emptied.
 END_SECONDS = 5.0  # So long it is waited for sealing to be given up.
 QUICK = 0.5  # Counts so far that took at most so many seconds are made anew for whoever asks.
 KEPT = 10.0  # Others are used again for so many times the time that counting took.
@@ -122,6 +122,7 @@ class Results(Thread):
                     seal_part(store, part.number, self.plans(), self.ending)
                     sealed.append(part.number)
                     self.made.clear()
+            store.empty_log()
             return sealed
 
     def counts(self, number: int) -> Counts:

@@ -19,7 +19,15 @@ import deniable as dn
 from deniable.collect.audit import audit as audits
 from deniable.collect.audit import shipped_clients
 from deniable.collect.audit.audit import Audit, audit
-from deniable.collect.audit.shipped_clients import SHIPPED, WEB, Answers, by_javascript, by_python, in_bulk
+from deniable.collect.audit.shipped_clients import (
+    SHIPPED,
+    WEB,
+    Answers,
+    by_javascript,
+    by_python,
+    in_bulk,
+    twice_by_python,
+)
 from deniable.errors import DeniableError
 from deniable.reports.report_bits import raw_of
 from tests.support.one_question import PROTOCOLS, plan_of
@@ -88,6 +96,41 @@ def test_kept_answers_are_audited_as_they_are_sent(epsilon_1: float | None) -> N
     assert (found.clients, [*found.not_audited]) == (("Python", "bulk", "JavaScript"), [])
     assert found.rows[-1].stated == pytest.approx(epsilon_1 or plan.epsilon, rel=1e-3)
     assert found.rows[-1].stated <= plan.epsilon
+
+
+def anew(answers: Answers, plan: dn.Plan, arm: str | None) -> Any:
+    """A device that keeps its arm alone: both of its reports are randomized anew."""
+    if arm is None:
+        return twice_by_python(answers, plan, arm)
+    return by_python(answers, plan, arm), by_python(answers, plan, arm)
+
+
+def other_arms(answers: Answers, plan: dn.Plan, arm: str | None) -> Any:
+    """A device that keeps its answers, and draws its arm each time if it draws it."""
+    first, second = twice_by_python(answers, plan, arm)
+    return first, (second if arm else by_python(answers, plan, None))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("epsilon_1", "twice", "what"),
+    [
+        (None, anew, "two reports of one device differ"),
+        (1.8, anew, "kept: a"),
+        (1.8, other_arms, "two reports of one device are of two arms"),
+        (None, twice_by_python, None),
+        (1.8, twice_by_python, None),
+    ],
+)
+def test_a_device_that_does_not_keep_what_it_says_is_found(epsilon_1: float | None, twice: Any, what: str) -> None:
+    """Each report by itself is right, so that nothing else of the audit would find it."""
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", list("xyz")), dn.Flag("c")])
+    plan = dn.Plan(schema, epsilon=2.0, arms=[["a"], ["b", "c"]], repeat="keep", epsilon_1=epsilon_1)
+    found = audit(plan, draws=6000, clients={"Python": by_python}, keeping={"Python": twice}, error=NEVER)
+    assert found.passed == (what is None)
+    assert not what or what in in_words(found)
+    assert audit(plan, draws=200, clients={"Python": by_python}, keeping={}, error=NEVER).passed
+    assert found.epsilon_is_of == "all reports of a person together"
 
 
 def test_what_is_public_alone_has_no_rows_and_passes() -> None:

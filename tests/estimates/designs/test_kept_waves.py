@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable import client, keeping
 from deniable.client import SCALE
 from deniable.estimates.designs.groups import group_of
 from deniable.estimates.designs.kept_waves import kept_covariance, of_kept_answers, shared
@@ -185,6 +186,38 @@ def test_arms_are_kept_with_the_answers() -> None:
     errors = [est.cell(a=True, b="w").stderr for est in (independent, three, one)]
     assert errors[0] < 0.9 * errors[1] < 0.9 * errors[2]
     assert three.about("respondents").cell(a=True, b="w").stderr < errors[1]
+
+
+SKEWED = np.array([[[0.42, 0.03], [0.2, 0.05], [0.02, 0.08]], [[0.01, 0.04], [0.05, 0.05], [0.02, 0.03]]])
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::deniable.errors.DeniableWarning")  # which the control's arms rightly give
+@pytest.mark.parametrize("sizes", [[500, 500, 500], [600, 300, 300]], ids=["equal", "unequal"])
+def test_standard_errors_over_waves_in_arms_are_those_of_many_surveys(sizes: list[int]) -> None:
+    """By the client's own kept bytes, drawn once for each person; taking waves as independent is the control."""
+    rng, surveys, names = np.random.default_rng(77), 300, ["a", "b"]
+    once = dn.Plan(IN_ARMS.schema, epsilon=3.0, arms=[["a", "b"], ["b", "c"]], repeat="keep")  # without the fresh coin
+    checked = client.read(IN_ARMS.to_json())
+    values, said, alone = [], [], []
+    for number in range(surveys):
+        a, b, c = np.unravel_index(rng.choice(SKEWED.size, max(sizes), p=SKEWED.ravel()), SKEWED.shape)
+        answers = {"a": a.astype(bool), "b": np.array(["u", "v", "w"])[b], "c": c.astype(bool)}
+        made = list(dn.randomize(answers, once, rng=rng).to_bytes())  # arm by arm
+        kept = [made[place] for place in rng.permutation(len(made))]
+        sent = [[keeping.again_from(rng.bytes, one, checked) for one in kept[:size]] for size in sizes]
+        waves = [dn.count(dn.Reports.from_bytes(one, IN_ARMS)) for one in sent]
+        est = dn.estimate(waves, names)
+        values.append([est.cell(a=True, b="w").value, est.cell(b="v").value])
+        if number % 5 == 0:  # they hardly vary
+            independent = dn.estimate(sum(waves[1:], start=waves[0]), names)
+            for found, of in ((said, est), (alone, independent)):
+                found.append([of.cell(a=True, b="w").stderr ** 2, of.cell(b="v").stderr ** 2])
+    spread, error = np.var(values, axis=0), np.sqrt(2 / surveys)
+    assert np.all(abs(np.mean(values, axis=0) - [0.05, 0.35]) < 4 * np.sqrt(spread / surveys))
+    assert np.all(abs(np.mean(said, axis=0) / spread - 1) < 3.5 * error)
+    assert np.any(abs(np.mean(alone, axis=0) / spread - 1) > 3.5 * error)  # the control must fail
 
 
 def test_what_cannot_be_told_from_waves_is_refused() -> None:

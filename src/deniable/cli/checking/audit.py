@@ -70,7 +70,7 @@ def _facts(found: "Audit") -> list[str]:
     missing = [f"; NOT the {client} client, for {reason}" for client, reason in found.not_audited.items()]
     facts = {
         "Audit of plan": found.fingerprint,
-        "Epsilon": f"{found.epsilon:.6g} for a whole report, as the plan states",
+        "Epsilon": f"{found.epsilon:.6g} for {found.epsilon_is_of}, as the plan states",
         "Date": f"{found.date} (UTC)",
         "Versions": ", ".join(f"{name} {version}" for name, version in found.versions.items()),
         "Clients": f"{', '.join(found.clients)}{''.join(missing)}",

@@ -15,9 +15,19 @@ from typing import Any
 import numpy as np
 
 from deniable import __version__
-from deniable.collect.audit.events import RECORDS, Arm, Event, Seen, of_drawn_arms, of_mixed, of_record
+from deniable.collect.audit.events import (
+    RECORDS,
+    Arm,
+    Event,
+    Seen,
+    check_kept_arms,
+    of_drawn_arms,
+    of_mixed,
+    of_record,
+    of_two_reports,
+)
 from deniable.collect.audit.exact_bounds import epsilon_at_least, p_value, share_caught
-from deniable.collect.audit.shipped_clients import SHIPPED, Answers, Shipped, by_javascript, node
+from deniable.collect.audit.shipped_clients import KEEPING, SHIPPED, Answers, Shipped, Twice, by_javascript, node
 from deniable.collect.audit.tells import SIDES
 from deniable.errors import DeniableError, ReportError, abbreviated
 from deniable.survey.plan import Plan
@@ -58,6 +68,7 @@ class Audit:
 
     fingerprint: str
     epsilon: float
+    epsilon_is_of: str  # a whole report, or all reports of a person where answers are kept
     date: str
     versions: Mapping[str, str]
     draws: int
@@ -83,6 +94,7 @@ def audit(
     *,
     draws: int = DRAWS,
     clients: Mapping[str, Shipped] = SHIPPED,
+    keeping: Mapping[str, Twice] = KEEPING,
     error: float = ERROR,
     watch: Callable[[Iterable[str]], Iterable[str]] = iter,
 ) -> Audit:
@@ -96,6 +108,8 @@ def audit(
         Reports of each record, of each arm, from each client.
     clients
         The clients by their names; those that are shipped, unless told otherwise.
+    keeping
+        Of those that keep answers on a device, how each makes two reports there.
     error
         The probability that an audit of right clients fails, at most.
     watch
@@ -119,7 +133,7 @@ def audit(
     broken: list[Off] = []
     for name in watch(used):
         try:
-            found[name] = _drawn(plan, arms, used[name], draws)
+            found[name] = _drawn(plan, arms, used[name], keeping.get(name), draws)
         except ReportError as problem:  # no chance makes such a report
             broken.append(Off(name, "", str(problem)))
     bounds = 2 * sum(len(arm.told) + bool(arm.told) for arm in arms)
@@ -129,6 +143,7 @@ def audit(
     return Audit(
         fingerprint=plan.fingerprint,
         epsilon=plan.epsilon,
+        epsilon_is_of="all reports of a person together" if plan.kept else "a whole report",
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
         versions=_versions(),
         draws=draws,
@@ -146,11 +161,12 @@ def _left_out(clients: Mapping[str, Shipped]) -> dict[str, str]:
     return {} if node() else {name: "there is no node here" for name, one in clients.items() if one is by_javascript}
 
 
-def _drawn(plan: Plan, arms: list[Arm], shipped: Shipped, draws: int) -> Found:
+def _drawn(plan: Plan, arms: list[Arm], shipped: Shipped, twice: Twice | None, draws: int) -> Found:
     """All events among the reports that one client makes."""
     found: Found = {}
+    kept = _kept(plan, arms, twice, draws // 2) if plan.kept and twice else ()
     for event, times, trials in chain(
-        *(_of_arm(arm, shipped, draws) for arm in arms), _arm_draws(plan, shipped, draws)
+        *(_of_arm(arm, shipped, draws) for arm in arms), _arm_draws(plan, shipped, draws), kept
     ):
         before = found.get(event, (0, 0))
         found[event] = before[0] + times, before[1] + trials
@@ -177,6 +193,17 @@ def _arm_draws(plan: Plan, shipped: Shipped, draws: int) -> Iterator[Seen]:
         for count in _runs(draws):
             for side in SIDES:
                 yield from of_drawn_arms(plan, side, shipped(_record(plan, side, count), plan, None))
+
+
+def _kept(plan: Plan, arms: list[Arm], twice: Twice, devices: int) -> Iterator[Seen]:
+    """What two reports of each of so many devices show, for each record and arm."""
+    for count in _runs(devices):
+        for side in SIDES:
+            answers = _record(plan, side, count)
+            for arm in arms:
+                yield from of_two_reports(arm, side, twice(answers, plan, arm.name if plan.has_arms else None))
+            if plan.has_arms and not plan.assigned:
+                check_kept_arms(plan, twice(answers, plan, None))
 
 
 def _runs(draws: int) -> list[int]:

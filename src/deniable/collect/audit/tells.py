@@ -8,12 +8,13 @@ A whole report is judged by its log-likelihood ratio, the sum over its blocks. T
 largest sum, so that the distribution of their sum is exact.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
 import numpy as np
 
+from deniable.client import SCALE
 from deniable.collect.audit.exact_bounds import Numbers, epsilon_at_least
 from deniable.survey.blocks import Block
 
@@ -52,6 +53,18 @@ class Tells:
     def weight(self, side: int) -> float:
         """The log-likelihood ratio of what tells for an answer, against the other one."""
         return log(self.if_true[side] / self.if_other[side])
+
+
+def both_tell(block: Block, side: int) -> float:
+    """The chance that two reports of one device tell for an answer if it is true, where answers are kept.
+
+    The kept answer is drawn once, and the fresh coin over it for each report.
+    """
+    protocol = block.protocol
+    kept = Tells.of(replace(block, protocol=protocol.with_fresh(SCALE))).chance(side, side)
+    coin, values = protocol.fresh / SCALE, max(2, protocol.columns)
+    by_chance = (1 - coin) / values
+    return kept * (coin + by_chance) ** 2 + (1 - kept) * by_chance**2
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ LOCK = 0x646E4331  # Writers share the advisory lock of this number, and whoever
 FETCHED = 1 << 14  # So many reports are read at a time.
 TRIES = 20  # A transaction that meets others is tried so often.
 
+# A commit is on the disk when it returns, also where the database is set to be faster than that.
+DURABLE = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
+
 TABLES = """
 create table if not exists deniable_plans(
     plan integer generated always as identity primary key, fingerprint text unique not null, text text not null,
@@ -48,6 +51,7 @@ class PostgresStore(Store):
         self.url, self.lock = url, RLock()
         with self.errors():
             self.db = psycopg.connect(url, autocommit=True)
+            self.db.execute(DURABLE)
             with self.db.transaction():
                 self.db.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                 self.db.execute(TABLES)
@@ -130,6 +134,9 @@ class PostgresStore(Store):
         waiting = "select count(*) from deniable_reports join deniable_parts using (part) where not sealed"
         ((total,),) = self._all(f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})")
         return int(total)
+
+    def empty_log(self) -> None:
+        """The log is the database's own."""
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class SqliteLog(Store):
             _write_anew(Path(f"{self.path}-wal"), vfs)
         with self.db:
             self.db.execute(f"pragma application_id={APPLICATION}; {TABLES}")
-        self._all("pragma wal_checkpoint(truncate)")
+        self.empty_log()
         self._all(f"pragma user_version={VERSION}")  # the log begins anew, on the disk, too
 
     def _load(self) -> None:
@@ -224,6 +224,13 @@ class SqliteLog(Store):
 
     def total(self) -> int:
         return self.reports
+
+    def empty_log(self) -> None:
+        """Copy the write-ahead log into the file, and empty it.
+
+        It holds the last transactions as they came: so in which order, and which invitation with which report.
+        """
+        self._all("pragma wal_checkpoint(truncate)")
 
     # -- parts ---------------------------------------------------------------------------------------------------------
 

@@ -129,6 +129,10 @@ class Store(ABC):
     def total(self) -> int:
         """About how many reports are stored."""
 
+    @abstractmethod
+    def empty_log(self) -> None:
+        """Let go of the log of transactions, which says in which order they came, if this store has one of its own."""
+
     # -- parts ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -11,10 +11,17 @@ export function ceiling(link) {
   return text === null ? MOST : /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 ? Number(text) : NaN;
 }
 
+/** An epsilon above the most that was agreed to, in as many digits as show that it is above. */
+function inDigits(epsilon, most) {
+  const digits = [2, 4, 6, 8].find((one) => Number(epsilon.toFixed(one)) > most);
+  return digits ? epsilon.toFixed(digits) : String(epsilon);
+}
+
 /** Why a plan is not what the link says was agreed to, as a word of the page and its values; null if it is. */
 export async function notAgreed(plan, link) {
   const most = ceiling(link);
-  if (!(plan.epsilon <= most)) return ["failed_epsilon", { found: plan.epsilon.toFixed(2), most }];
+  if (Number.isNaN(most)) return ["failed_link"];
+  if (plan.epsilon > most) return ["failed_epsilon", { found: inDigits(plan.epsilon, most), most }];
   const key = link.get("key");
   if (key === null) return null;
   const answer = await fetch(`plans/${plan.fingerprint}.sig`).catch(() => null);

@@ -30,7 +30,8 @@ export function title(feature) {
 export function answerText(feature, answer, say) {
   if (answer === null) return feature.missing ?? say("skipped");
   if (typeof answer === "boolean") return say(answer ? "yes" : "no");
-  return feature.labels?.[answer] ?? answer;
+  const { labels = {} } = feature;
+  return Object.hasOwn(labels, answer) ? labels[answer] : answer;
 }
 
 /** A form of these questions; `done` gets the record when every question is answered that must be. */
@@ -42,7 +43,7 @@ export function form(features, say, done) {
     parts.forEach(({ mark }, at) => mark(answers[at] === null));
     const first = answers.indexOf(null);
     if (first >= 0) parts[first].focus();
-    else done(Object.assign({}, ...answers));
+    else done(Object.fromEntries(answers.flatMap(Object.entries))); // also of a question named __proto__
   };
   return element("form", { autocomplete: "off", novalidate: "", submit },
     ...parts.map(({ fieldset }) => fieldset),

@@ -143,7 +143,7 @@ const attempt = async (action) => {
 
 const paragraph = (word, values) => element("p", {}, say(word, values));
 const actions = (...buttons) => element("div", { class: "actions" }, ...buttons);
-const hundredths = (share) => String(Math.round(1000 * share) / 10);
+const hundredths = (share) => (100 * share).toLocaleString(document.documentElement.lang, { maximumFractionDigits: 1 });
 
 function begin() {
   return [

@@ -536,7 +536,7 @@ const keptPlan = async (plan) => {
 const again = async (kept, plan, source = systemRandomness) => {
   const checked = await keptPlan(plan);
   const { arms, kept: keep, length } = checked;
-    const fits = (right) => safe(right, DAMAGED);
+  const fits = (right) => safe(right, DAMAGED);
   fits(isBytes(kept) && kept.length === length);
   const left = [...kept].flatMap((byte) => [0, 1, 2, 3, 4, 5, 6, 7].map((place) => (byte >> place) & 1));
   const take = (width) => left.splice(0, width).reduceRight((field, bit) => 2 * field + bit, 0);
@@ -639,24 +639,19 @@ export class Keeper {
       safe(all <= this.ceiling, `no report: epsilon would be ${all} in all, and the ceiling is ${this.ceiling}`);
     };
     let arm = options?.arm;
-    const make = () => reportFrom(systemRandomness, record, checked, arm);
-    if (!checked.kept) {
-      await this.#change(charge); // first of all, so that no report is without it
-      return make();
-    }
-    arm = await this.arm(checked, arm);
     let made;
-    if (!(await this.has(checked))) {
+    if (checked.kept) arm = await this.arm(checked, arm);
+    if (!checked.kept || !(await this.has(checked))) {
       await this.#change((content) => charge(structuredClone(content))); // before any answer is looked at
-      made = [...(await make())];
+      made = await reportFrom(systemRandomness, record, checked, arm);
     }
     const { kept } = await this.#change((content) => {
       const entry = content.kept[fingerprint];
-      if (entry.report) return; // also if another tab was first
-      charge(content);
-      entry.report = made;
+      if (entry?.report) return; // also if another tab was first
+      charge(content); // before the report is given out
+      if (entry) entry.report = [...made];
     });
-    return again(bytesOf(kept[fingerprint].report), checked);
+    return checked.kept ? again(bytesOf(kept[fingerprint].report), checked) : made;
   }
 }
 
