@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.analyses.expected.guesses import guessed
 from deniable.errors import DeniableError
 from deniable.survey.aim import Aim
 from deniable.survey.half_widths import HalfWidths
@@ -234,6 +235,15 @@ def test_guesses_of_every_kind_mean_the_same() -> None:
     assert np.abs(uniform / first - 1).max() > 0.02  # the control
 
 
+def test_answers_without_a_share_have_equal_parts_of_what_is_left() -> None:
+    b = [SCHEMA["b"]]
+    np.testing.assert_allclose(guessed(b, {"b": {"v1": 0.5}}), [0.25, 0.5, 0.25], rtol=1e-15)
+    np.testing.assert_allclose(guessed(b, {"b": {"v1": 0.5, "v2": 0.3}}), [0.2, 0.5, 0.3], rtol=1e-15)
+    np.testing.assert_allclose(guessed(b, {"b": {"v2": 1.0}}), [0, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(guessed(b, {"b": {"v2": 0.7, "v0": 0.1 + 0.2}}), [0.3, 0, 0.7], atol=1e-15)
+    np.testing.assert_allclose(guessed([SCHEMA["a"]], {"a": {True: 0.2}}), [0.8, 0.2], rtol=1e-15)
+
+
 def test_guessed_tables_are_in_the_order_of_the_names() -> None:
     """Of three features in an order that is not its own inverse."""
     found = WITHOUT_ARMS["one by one"].expect("c", "a", "b", n=10**9, guess=TRUTH).estimate
@@ -256,7 +266,20 @@ BAD_GUESSES: dict[str, tuple[Any, str]] = {
     "a share that is none": ({"a": nan}, "the guess of 'a' is its share of yes, .*; found nan"),
     "nothing": ({"a": None}, "the guess of 'a' needs 2 shares that sum to 1; found None"),
     "true": ({"a": True}, "the guess of 'a' needs 2 shares that sum to 1; found True"),
-    "some answers of a flag": ({"a": {True: 0.2}}, r"the guess of 'a' needs 2 shares .*; found \[0.0, 0.2\]"),
+    "words for some answers": (
+        {"b": {"v0": "half"}},
+        "the guess of 'b' is shares of its answers, 0 to 1; found 'half'",
+    ),
+    "some answers that are too much": (
+        {"b": {"v0": 0.9, "v1": 0.2}},
+        "the guess of 'b' needs 3 shares that sum to 1; found a sum of 1.1",
+    ),
+    "all answers that are too little": (
+        {"a": {True: 0.2, False: 0.7}},
+        "needs 2 shares that sum to 1; found a sum of 0.9",
+    ),
+    "some answers that are negative": ({"b": {"v0": -0.2}}, "the guess of 'b' needs 3 shares that sum to 1"),
+    "no number for some answers": ({"b": {"v0": nan}}, "the guess of 'b' needs 3 shares that sum to 1"),
     "words": ({"a": "half"}, "the guess of 'a' is shares of its answers; found 'half'"),
     "a list of lists": ({"b": [[0.5], [0.5, 0.2]]}, "the guess of 'b' is shares of its answers"),
     "one share of a choice": ({"b": 0.5}, "the guess of 'b' needs 3 shares that sum to 1; found 0.5"),
@@ -264,7 +287,6 @@ BAD_GUESSES: dict[str, tuple[Any, str]] = {
     "too much": ({"b": [0.5, 0.5, 0.5]}, "the guess of 'b' needs 3 shares that sum to 1"),
     "negative": ({"b": [0.5, 0.8, -0.3]}, "the guess of 'b' needs 3 shares that sum to 1"),
     "an unknown answer": ({"b": {"v0": 1.0, "v9": 0.0}}, "a guess of 'b' is of its answers, .*; found 'v9'"),
-    "some answers": ({"b": {"v0": 0.5}}, "the guess of 'b' needs 3 shares that sum to 1"),
     "a truth of something else": (
         dn.simulate.truth(dn.Schema([dn.Flag("a")]), {"a": 0.5}),
         "the guess says nothing of 'b'",

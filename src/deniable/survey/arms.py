@@ -229,7 +229,10 @@ def check_arguments(schema: Any, protocols: Any, epsilon: Any, together: Any, ar
     if isinstance(together, str) or not isinstance(together, Sequence):
         raise PlanError(f'together is a list of lists of names, [["smoker", "age"]]; found {abbreviated(together)}')
     if arms is not None and together:
-        raise PlanError("an arm says itself what it asks together, arms=[[[...], [...]], ...]; leave together out")
+        raise PlanError(
+            "an arm says itself what it asks together, arms=[[[...], [...]], ...] (in the shell --arm A,B+C); leave "
+            "together out"
+        )
 
 
 def check_equal(plans: Sequence[tuple[Fraction | None, float]]) -> None:

@@ -23,7 +23,8 @@ def expect(plan: "Plan", *names: str, n: int | None = None, guess: Any = None) -
         How many respondents; without it, the number that the plan was made for.
     guess
         What the truth may be, without which all answers are taken as equally common: shares of some answers,
-        `{"smoker": 0.2, "age": [0.5, 0.3, 0.2]}`, independent of each other; a `simulate.truth`; or an estimate.
+        `{"smoker": 0.2, "age": [0.5, 0.3, 0.2], "region": {"north": 0.6}}`, independent of each other (answers that are
+        not named have equal parts of what is left); a `simulate.truth`; or an estimate.
 
     Returns
     -------

@@ -14,6 +14,9 @@ from deniable.inference.tensors import along
 from deniable.simulate import Truth
 from deniable.survey.schema import Feature, Flag
 
+# Shares may sum to one this nearly.
+ROUNDING = 1e-9
+
 
 def guessed(features: Sequence[Feature], guess: Any) -> Array:
     """The table of these features that a guess of the truth means, in C order; the uniform one without a guess."""
@@ -33,10 +36,7 @@ def _shares(feature: Feature, given: Any) -> Array:
     """The shares of one feature's answers."""
     found = given
     if isinstance(given, Mapping):
-        if unknown := [answer for answer in given if answer not in feature.answers]:
-            known = abbreviated(list(feature.answers))
-            raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {abbreviated(unknown[0])}")
-        found = [given.get(answer, 0.0) for answer in feature.answers]
+        found = _of_some_answers(feature, given)
     elif isinstance(feature, Flag) and isinstance(given, int | float | np.number) and not isinstance(given, bool):
         if not 0 <= given <= 1:
             raise PlanError(
@@ -47,12 +47,26 @@ def _shares(feature: Feature, given: Any) -> Array:
         shares = np.asarray(found, np.float64)
     except (TypeError, ValueError):
         raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {abbreviated(given)}") from None
-    if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
-        shown = found if isinstance(given, Mapping) else given
-        raise PlanError(
-            f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {abbreviated(shown)}"
-        )
+    if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > ROUNDING:
+        raise PlanError(f"the guess of {feature.name!r} needs {_needed(feature)}; found {abbreviated(given)}")
     return shares
+
+
+def _of_some_answers(feature: Feature, given: Mapping[Any, Any]) -> list[Any]:
+    """The shares of all answers, given those of some: the others have equal parts of what is left."""
+    if unknown := [answer for answer in given if answer not in feature.answers]:
+        known = abbreviated(list(feature.answers))
+        raise PlanError(f"a guess of {feature.name!r} is of its answers, {known}; found {abbreviated(unknown[0])}")
+    if odd := [share for share in given.values() if not isinstance(share, int | float | np.number)]:
+        raise PlanError(f"the guess of {feature.name!r} is shares of its answers, 0 to 1; found {abbreviated(odd[0])}")
+    left, others = 1 - sum(given.values()), feature.levels - len(given)
+    if not (abs(left) <= ROUNDING or (others and left > 0)):
+        raise PlanError(f"the guess of {feature.name!r} needs {_needed(feature)}; found a sum of {1 - left:g}")
+    return [given.get(answer, max(left, 0.0) / max(others, 1)) for answer in feature.answers]
+
+
+def _needed(feature: Feature) -> str:
+    return f"{feature.levels} shares that sum to 1"
 
 
 def _margin(of: Sequence[Feature], table: Array, features: Sequence[Feature]) -> Array:
