@@ -291,6 +291,11 @@ def test_a_number_of_respondents_is_needed(n: Any) -> None:
         PLAN.expect("a", n=n)
 
 
+def test_a_number_of_respondents_may_be_written_in_any_way() -> None:
+    assert len({PLAN.expect("a", n=n).stderr for n in (10_000, 1e4, np.int64(10_000))}) == 1
+    assert dn.design(SCHEMA, epsilon=1.0, n=1e4).n == 10_000
+
+
 APART = dn.Plan(SCHEMA, epsilon=1.0, arms=[["a"], ["b", "c"]])
 REFUSED: dict[str, tuple[Any, str]] = {
     "no table": (lambda: PLAN.expect(n=9), "a table is of one or more different features"),

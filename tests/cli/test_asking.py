@@ -92,6 +92,10 @@ def test_regressions(before: str, counts: dn.Counts, kind: str, capsys: pytest.C
     assert [row["term"] for row in found] == list(expected.terms)
     assert [float(row["coefficient"]) for row in found] == pytest.approx(list(expected.coefficients), rel=1e-6)
     assert [float(row["stderr"]) for row in found] == pytest.approx(list(expected.stderr), rel=1e-6)
+    assert main(["regress", before, "smoker", "age", *options]) == 0
+    (head, *_) = capsys.readouterr().out.splitlines()
+    assert "Compared with age: " in head
+    assert ("in log odds" in head) == bool(options)
 
 
 def test_two_surveys(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

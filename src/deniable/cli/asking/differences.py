@@ -54,7 +54,7 @@ def add_mean(commands: "Commands") -> None:
         action="append",
         default=[],
         metavar="ANSWER=NUMBER",
-        help="the score of an answer; once for each (default: the middle of each range)",
+        help="the score of an answer; once for each (default: the middle of each range, or answers as numbers)",
     )
     group = command.add_mutually_exclusive_group()
     group.add_argument("--by", action="append", metavar="FEATURE", help="a mean for each answer to this feature")

@@ -7,7 +7,7 @@ from math import nan, prod
 from typing import Any
 
 from deniable.counts.as_counts import as_counts
-from deniable.counts.checks import check_different
+from deniable.counts.checks import check_different, listed_names
 from deniable.counts.counts import Counts
 from deniable.counts.fit import fits
 from deniable.errors import (
@@ -67,9 +67,7 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
             f"found {abbreviated(method)}. Maximum likelihood needs the reports: "
             "dn.maximum_likelihood(reports, names)"
         )
-    if not isinstance(names, str | Sequence):
-        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
-    names = [names] if isinstance(names, str) else list(names)
+    names = listed_names(names, "estimate")
     several = isinstance(counts, list | tuple)
     counts = [as_counts(one, names) for one in counts] if several else as_counts(counts, names)
     made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
