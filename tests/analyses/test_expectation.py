@@ -346,10 +346,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a choice without an answer": (lambda: PLAN.power("a", "b", correlation=0.1, n=9), "'b' is a choice: say which"),
     "an unknown answer": (lambda: PLAN.power("a", ("b", "v9"), correlation=0.1, n=9), "found 'v9'"),
-    "a difference between answers": (
-        lambda: PLAN.power("a", ("b", "v1"), difference=0.1, n=9),
-        "a difference is between those with and without a flag",
-    ),
     "no features": (lambda: PLAN.power(1, 2, correlation=0.1, n=9), "a table is of one or more different features"),
     "empty features": (lambda: PLAN.power((), "a", correlation=0.1, n=9), "a table is of one or more different"),
     "one share of everybody": (

@@ -282,6 +282,10 @@ REFUSED = {
     "text as weights": (lambda c: dn.estimate(c, ["a"]).linear(list("abcd")), "weights must be finite numbers"),
     "nan as a weight": (lambda c: dn.estimate(c, ["a"]).linear([0, 1, np.nan, 0]), "weights must be finite numbers"),
     "not counts": (lambda _: dn.estimate(7, ["a"]), "estimate takes counts, .* found 7"),
+    "answers": (
+        lambda _: dn.estimate({"a": ["v0"]}, ["a"]),
+        r"answers become reports by dn.randomize\(answers, plan\)",
+    ),
     "no such file": (lambda _: dn.estimate("none.npz", ["a"]), "none.npz: cannot be read: No such file"),
     "a set of names": (lambda c: dn.estimate(c, {"a"}), "estimate takes a list of features, .* found {'a'}"),
     "a table of names": (lambda c: dn.estimate(c, np.array([["a"]])), "estimate takes a list of features"),
@@ -293,8 +297,8 @@ REFUSED = {
         lambda c: dn.estimate(c, ["a"]).covariance({"a": "v0"}),
         "covariance takes two cells, or none",
     ),
-    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "known shares are .* from 0 to 1"),
-    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "known shares are .* from 0 to 1"),
+    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "found 50 for 'v0' of 'a'"),
+    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "found nan for 'v0' of 'a'"),
     "shares as a list": (lambda c: dn.estimate(c, ["a"]).given({"a": [0.5, 0.5]}), "known shares are"),
     "shares above one": (
         lambda c: dn.estimate(c, ["a"], method="unbiased").given({"a": {"v0": 0.5, "v1": 0.6}}),

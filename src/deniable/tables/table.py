@@ -88,12 +88,14 @@ class About:
     caveat: str = ""  # why intervals may hold less often than they say, as a sentence
     influence: float = nan  # the most that 1 % of crafted reports could move any of the results, where that is known
     reference: str = ""  # of a regression: the answers that all others are compared with
+    among: str = ""  # which of them all results are about, if not everybody
 
     @property
     def caption(self) -> str:
         """About whom, at which level, from how many reports; and what may not hold."""
         about = f"About the {self.subject}; {self.intervals_in_words}; {self.reports_in_words}."
-        return " ".join(part for part in (about, self.reference_in_words, self.caveat) if part)
+        among = f"{self.among[0].upper()}{self.among[1:]}." if self.among else ""
+        return " ".join(part for part in (among, about, self.reference_in_words, self.caveat) if part)
 
     @property
     def reference_in_words(self) -> str:

@@ -6,10 +6,10 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from deniable.counts.as_counts import as_counts
+from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
-from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.errors import CountError, EstimateError
 from deniable.estimates.designs.from_counts import added
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.survey.schema import Feature, Schema
@@ -67,10 +67,7 @@ def surveys_of(source: Any, names: Sequence[str] | None, verb: str) -> Surveys:
     counts = [_counted(one, names) for one in (source if several else [source])]
     for one in counts:
         if not isinstance(one, Counts):
-            raise EstimateError(
-                f"{verb} takes counts, as dn.count or Counts.load give them, or a list of waves; found "
-                f"{abbreviated(one)}"
-            )
+            raise EstimateError(no_counts(f"{verb} takes", one, waves=True))
     if len(counts) == 1:
         return Surveys(tuple(counts))
     if any(one.plan.kept for one in counts) and len({one.plan for one in counts}) < len(counts):

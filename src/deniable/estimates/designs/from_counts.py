@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
 
-from deniable.counts.as_counts import as_counts
+from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.checks import check_different, listed_names
 from deniable.counts.counts import Counts
 from deniable.counts.fit import fits
@@ -88,7 +88,7 @@ def _sources(counts: Sequence[Counts]) -> Sources:
 def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
     """What the counts of one survey say."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+        raise EstimateError(no_counts("estimate takes", counts))
     if not counts.plan.has_arms and not counts.asked(*names):
         raise EstimateError("there are no reports to estimate from")
     _check_cells([counts], names, method)
