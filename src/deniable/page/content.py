@@ -23,14 +23,7 @@ from deniable.page.design import Design, asks_together, design, protocol_table
 from deniable.page.expected import Expected, expected
 from deniable.page.fit import Checked, checked
 from deniable.page.numbers import document, named
-from deniable.page.pairs import (
-    conditional_chart,
-    conditional_heading,
-    in_words,
-    pair_label,
-    ranked_chart,
-    square_chart,
-)
+from deniable.page.pairs import conditional_chart, conditional_heading, in_words, pair_label, ranked_chart, square_chart
 from deniable.page.single_questions import shares_chart
 from deniable.survey.describe import distinct_titles, epsilon_in_words, question_title, short_name
 from deniable.survey.plan import Plan

@@ -31,8 +31,7 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     """
     if isinstance(records, Sequence) and not isinstance(records, str | bytes):
         return _from_rows(records, names, optional)
-    if names is None:
-        _check_names(records)
+    _check_names(records, names)
     source = records if isinstance(records, Mapping) else _series(records, names and [*names, *optional])
     given = {name: _column(source, name, records) for name in names or source}
     given |= {name: source[name] for name in optional if name in source}
@@ -44,8 +43,10 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     return table
 
 
-def _check_names(records: Any) -> None:
-    """Refuse names of columns that are no text, or that stand for two columns."""
+def _check_names(records: Any, wanted: Sequence[str] | None = None) -> None:
+    """Refuse names of columns that are no text, or that stand for two columns, where all columns are wanted."""
+    if wanted is not None:
+        return
     pandas = nw.dependencies.is_pandas_like_dataframe(records)  # the only frames that have such names
     names = list(records.columns) if pandas else list(records) if isinstance(records, Mapping) else []
     if other := [name for name in names if not isinstance(name, str)]:

@@ -158,15 +158,7 @@ def _scaled(found: JointAnswer, name: str, start: float, unit: float) -> JointAn
 
 def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tuple[float, float, Array]:
     """The least score, the range of all scores, and the weights on the feature's axis of scores from 0 to 1."""
-    if scores is not None and not isinstance(scores, Mapping):
-        raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
-    known = scores or {}
-    if scores is None or (scores and set(scores) <= set(_open(feature))):  # never numbers of two scales in one mean
-        known = _own_numbers(feature) | dict(known)
-    if unknown := [answer for answer in known if answer not in feature.answers]:
-        raise EstimateError(
-            f"{feature.name!r} has the answers {list(feature.answers)}; found {abbreviated(unknown[0])}"
-        )
+    known = _known(feature, scores)
     places = here.answers(feature)
     if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
         if missing[0] in _open(feature):
@@ -182,6 +174,19 @@ def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tup
     if unit == 0:
         raise EstimateError(f"all scores of {feature.name!r} are {start:g}, so that their mean is known")
     return start, unit, (numbers - start) / unit @ all_answers((feature,))[0][places]
+
+
+def _known(feature: Feature, scores: Scores | None) -> Scores:
+    """The scores that are given, checked, or the answers' own; never numbers of two scales."""
+    if scores is None:
+        return _own_numbers(feature)
+    if not isinstance(scores, Mapping):
+        raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
+    if unknown := [answer for answer in scores if answer not in feature.answers]:
+        raise EstimateError(
+            f"{feature.name!r} has the answers {list(feature.answers)}; found {abbreviated(unknown[0])}"
+        )
+    return _own_numbers(feature) | dict(scores) if scores and set(scores) <= set(_open(feature)) else scores
 
 
 def _own_numbers(feature: Feature) -> dict[str | bool, float]:
