@@ -313,6 +313,11 @@ def test_a_number_of_respondents_is_needed(n: Any) -> None:
         PLAN.expect("a", n=n)
 
 
+def test_a_number_of_respondents_may_be_written_in_any_way() -> None:
+    assert len({PLAN.expect("a", n=n).stderr for n in (10_000, 1e4, np.int64(10_000))}) == 1
+    assert dn.design(SCHEMA, epsilon=1.0, n=1e4).n == 10_000
+
+
 APART = dn.Plan(SCHEMA, epsilon=1.0, arms=[["a"], ["b", "c"]])
 REFUSED: dict[str, tuple[Any, str]] = {
     "no table": (lambda: PLAN.expect(n=9), "a table is of one or more different features"),
@@ -363,10 +368,6 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a choice without an answer": (lambda: PLAN.power("a", "b", correlation=0.1, n=9), "'b' is a choice: say which"),
     "an unknown answer": (lambda: PLAN.power("a", ("b", "v9"), correlation=0.1, n=9), "found 'v9'"),
-    "a difference between answers": (
-        lambda: PLAN.power("a", ("b", "v1"), difference=0.1, n=9),
-        "a difference is between those with and without a flag",
-    ),
     "no features": (lambda: PLAN.power(1, 2, correlation=0.1, n=9), "a table is of one or more different features"),
     "empty features": (lambda: PLAN.power((), "a", correlation=0.1, n=9), "a table is of one or more different"),
     "one share of everybody": (

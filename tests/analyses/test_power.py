@@ -37,9 +37,38 @@ def test_truths_have_the_effect_and_the_guessed_shares(first: Any, second: Any, 
         assert table.min() >= 0
         for axis, margin in enumerate(pair.margins):
             assert table.sum(axis=1 - axis) == pytest.approx(margin)
-    if pair.between_flag:
-        table = pair.truth("difference", 0.05).shares
-        assert table[i, 1] / table[:, 1].sum() - table[i, 0] / table[:, 0].sum() == pytest.approx(0.05)
+    table = pair.truth("difference", 0.05).shares
+    without = np.delete(table, j, axis=1)
+    assert table[i, j] / table[:, j].sum() - without[i].sum() / without.sum() == pytest.approx(0.05)
+
+
+def test_a_difference_between_answers_of_a_choice_has_the_error_of_two_proportions() -> None:
+    """Of open answers: the two groups of a comparison of proportions are independent."""
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "middle", "old"])])
+    plan = dn.Plan(schema, {"smoker": dn.Public(), "age": dn.Public()})
+    shares, n = {"young": 0.2, "middle": 0.3, "old": 0.5}, 4_000
+    for age, q in shares.items():
+        pair = Pair.of(plan, "smoker", ("age", age), {"smoker": 0.25, "age": list(shares.values())})
+        by_hand = np.sqrt(0.25 * 0.75 * (1 / (n * q) + 1 / (n * (1 - q))))
+        assert pair.stderr(n, "difference") == pytest.approx(by_hand, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_difference_between_answers_of_a_choice_is_seen_as_often_as_it_says() -> None:
+    """The control is a survey in which there is no difference."""
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "middle", "old"])])
+    plan = dn.Plan(schema, epsilon=3.0, together=[["smoker", "age"]])
+    guess, n, times, rng = {"smoker": 0.25, "age": [0.2, 0.3, 0.5]}, 5_000, 400, np.random.default_rng(6)
+    power = plan.power("smoker", ("age", "young"), difference=0.06, n=n, guess=guess)
+    assert 0.3 < power < 0.9
+    pair, seen = Pair.of(plan, "smoker", ("age", "young"), guess), []
+    for size in (0.06, 1e-9):
+        truth = pair.truth("difference", size)
+        ests = (dn.estimate(dn.simulate.counts(truth, plan, rng, n=n), ["smoker", "age"]) for _ in range(times))
+        between = ("age", "young", ["middle", "old"])
+        seen.append(sum(est.difference("smoker", between=between).pvalue < 0.05 for est in ests) / times)
+    assert abs(seen[0] - power) < 0.02 + 3.3 * np.sqrt(power * (1 - power) / times)
+    assert seen[1] < 0.05 + 3.3 * np.sqrt(0.05 * 0.95 / times)
 
 
 def test_effects_are_bounded_by_all_tables_with_these_shares() -> None:

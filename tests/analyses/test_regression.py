@@ -87,12 +87,44 @@ def test_too_few_reports_are_told_without_an_error() -> None:
         assert dn.regress(counts, "a", on=list("bcde")).enough is enough
 
 
+def test_one_feature_to_regress_on_may_stand_by_itself() -> None:
+    _, counts = survey(2_000)
+    found = dn.regress(counts, "smoker", on="age")
+    assert found.coefficients.tolist() == dn.regress(counts, "smoker", on=["age"]).coefficients.tolist()
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_a_regression_says_how_many_were_asked_and_what_it_compares_with(kind: str) -> None:
+    """Of 20 000 respondents two arms hold the outcome with another feature, and the smaller of the two counts."""
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "middle", "old"]), dn.Choice("sex", ["f", "m"])])
+    plan = dn.Plan(schema, epsilon=4.0, arms={("smoker", "age", "sex"): 0.5, ("smoker", "age"): 0.5})
+    truth = dn.simulate.truth(schema, {"smoker": 0.3, "age": [0.3, 0.3, 0.4], "sex": [0.5, 0.5]})
+    counts = dn.simulate.counts(truth, plan, np.random.default_rng(3), n=20_000)
+    one, both = (dn.regress(counts, "smoker", on=on, kind=kind) for on in ("age", ["age", ("sex", "m")]))
+    assert (one.asked, both.asked) == (20_000, counts.asked("smoker", "age", "sex"))
+    assert "20,000 reports." in one.table().about.caption
+    for told in (both.table().about.caption, both.summary()):
+        assert f"{both.asked:,} of 20,000 respondents were asked this" in told
+    for told in (str(both.table()), both.summary()):
+        assert " ".join(told.split()).count("Compared with age: young.") == 1
+    waves = [counts, dn.simulate.counts(truth, plan, np.random.default_rng(4), n=5_000)]
+    assert dn.regress(waves, "smoker", on=["age", "sex"]).asked == sum(one.asked("smoker", "sex") for one in waves)
+
+
+def test_of_complete_cases_the_first_answer_that_was_given_is_compared_with() -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["none", "young", "old"], missing="none")])
+    truth = dn.simulate.truth(schema, {"smoker": 0.3, "age": [0.2, 0.4, 0.4]})
+    counts = dn.simulate.counts(truth, dn.Plan(schema, epsilon=8.0), np.random.default_rng(3), n=5_000)
+    for answered, first in ((False, "none"), (True, "young")):
+        assert dn.regress(counts, "smoker", on="age", answered=answered).reference == f"age: {first}"
+
+
 def test_regressions_that_cannot_be_are_refused() -> None:
     _, counts = survey(2_000)
     with pytest.raises(dn.EstimateError, match="one table that holds all its features"):
         dn.regress(dn.Counts(counts.plan, {("smoker",): counts.array("smoker")}), "smoker", on=["age"])
     with pytest.raises(dn.EstimateError, match="a list of features"):
-        dn.regress(counts, "smoker", on="age")
+        dn.regress(counts, "smoker", on={"age"})
     with pytest.raises(dn.EstimateError, match='"respondents" or the "population"'):
         dn.regress(counts, "smoker", on=["age"], about="all")
     with pytest.raises(dn.EstimateError, match="'age' is a choice: say which answer"):

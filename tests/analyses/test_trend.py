@@ -37,6 +37,17 @@ def test_slope_and_equality_are_weighted_least_squares_by_hand() -> None:
     assert repr(found).startswith("<Trend over 3 waves about the population: slope")
 
 
+def test_reports_are_waves_too() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=2.0)
+    years = {str(k): dn.randomize({"smoker": [True] * 40 * k + [False] * 100}, plan, rng=k) for k in (1, 2)}
+    found = dn.trend(years, "smoker")
+    assert found.slope == dn.trend({year: dn.count(reports) for year, reports in years.items()}, "smoker").slope
+    with pytest.raises(dn.EstimateError, match="a trend takes a list of estimates or counts; found 'a.npz'"):
+        dn.trend("a.npz", "smoker")
+    with pytest.raises(dn.EstimateError, match=r"estimates, as dn.estimate gives them; found <Reports"):
+        dn.trend(years, lambda est: est.cell(smoker=True))
+
+
 def test_counts_names_and_functions() -> None:
     named = {"first": counts(PLAIN, 1), "second": counts(BLOCK, 2)}
     found = dn.trend(named, ("age", "65+"))

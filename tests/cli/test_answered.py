@@ -56,3 +56,32 @@ def test_missing_answers_are_left_out(counts: dn.Counts, capsys: pytest.CaptureF
 def test_intervals_for_a_whole_table_are_of_everybody(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "c.npz", "smoker", "--answered", "--simultaneous"]) == 1
     assert "leave --answered out" in capsys.readouterr().err
+
+
+def test_answers_may_be_given_and_it_is_said_whom_results_are_about(
+    counts: dn.Counts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    est = dn.estimate(counts, ["smoker", "age"])
+    young, middle, *_ = SCHEMA["age"].answers
+    for text, answers in ((young, [young]), (f"{young},{middle}", [young, middle])):
+        found = rows(capsys, "conditional", "c.npz", "smoker", "--given", f"age={text}")
+        expected = est.among("smoker", [True, False]).among("age", answers).project("smoker").table()
+        assert [row["proportion"] for row in found] == pytest.approx(expected["proportion"].to_pylist(), rel=1e-12)
+        assert main(["conditional", "c.npz", "smoker", "--given", f"age={text}"]) == 0
+        head, *_ = capsys.readouterr().out.splitlines()
+        assert head.startswith(f"Among those with age: {' or '.join(answers)}. About the population; ")
+    between = ["--between", "age", young, middle]
+    for command in (["difference", "c.npz", "smoker", *between], ["mean", "c.npz", "age"]):
+        assert main([*command, "--answered"]) == 0
+        assert capsys.readouterr().out.startswith("Among those with ")
+    assert main(["difference", "c.npz", "smoker", *between]) == 0
+    assert capsys.readouterr().out.startswith("About the population")
+    assert main(["conditional", "c.npz", "drinks", "--given", f"age={young}", "--given", "smoker"]) == 1
+    assert "or an answer to each, FEATURE=ANSWER; not both at once" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("counts")
+def test_features_of_a_table_may_have_commas_between_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rows(capsys, "table", "c.npz", "smoker,age") == rows(capsys, "table", "c.npz", "smoker", "age")
+    assert main(["table", "c.npz", "smoker,agee"]) == 1
+    assert "no feature 'agee'" in capsys.readouterr().err

@@ -92,6 +92,10 @@ def test_regressions(before: str, counts: dn.Counts, kind: str, capsys: pytest.C
     assert [row["term"] for row in found] == list(expected.terms)
     assert [float(row["coefficient"]) for row in found] == pytest.approx(list(expected.coefficients), rel=1e-6)
     assert [float(row["stderr"]) for row in found] == pytest.approx(list(expected.stderr), rel=1e-6)
+    assert main(["regress", before, "smoker", "age", *options]) == 0
+    (head, *_) = capsys.readouterr().out.splitlines()
+    assert "Compared with age: " in head
+    assert ("in log odds" in head) == bool(options)
 
 
 def test_two_surveys(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -116,3 +120,21 @@ def test_what_cannot_be_asked_is_refused(capsys: pytest.CaptureFixture[str]) -> 
         out, err = capsys.readouterr()
         assert out == ""
         assert words in err
+
+
+@pytest.mark.usefixtures("before")
+def test_an_unknown_option_is_answered_by_its_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["regress", "before.npz", "smoker", "--on", "age"])
+    err = capsys.readouterr().err
+    assert err.startswith("usage: deniable regress ")
+    assert "unrecognized arguments: --on" in err
+
+
+def test_levels_are_shares(before: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for level in ("0.9", "90%"):
+        assert main(["table", before, "smoker", "--level", level]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "90% intervals" in printed[0]

@@ -144,3 +144,9 @@ def test_errors_of_the_disk_name_the_right_file() -> None:
     assert not list(Path().glob("*.part"))
     with pytest.raises(dn.DeniableError, match="^/proc/x.json: cannot be written: "), replacing("/proc/x.json"):
         pass
+
+
+def test_a_file_without_records_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.csv").write_text("smoker,age\n")
+    assert main(["schema", str(tmp_path / "a.csv")]) == 1
+    assert "a.csv: there are no answers, only the names of columns: 'smoker', 'age'" in capsys.readouterr().err

@@ -177,3 +177,9 @@ def test_bad_files_of_counts(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(dn.CountError, match=r"c.npz: "):
         dn.Counts.load(path)
+
+
+def test_counts_are_saved_under_the_name_of_a_numpy_file(tmp_path: Path) -> None:
+    with pytest.raises(dn.DeniableError, match=r"c.csv: counts are written to a NumPy file; call it c.npz"):
+        dn.Counts(MIXED, {"flag": [3, 1]}).save(tmp_path / "c.csv")
+    assert not list(tmp_path.iterdir())

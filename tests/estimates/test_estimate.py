@@ -282,7 +282,13 @@ REFUSED = {
     "text as weights": (lambda c: dn.estimate(c, ["a"]).linear(list("abcd")), "weights must be finite numbers"),
     "nan as a weight": (lambda c: dn.estimate(c, ["a"]).linear([0, 1, np.nan, 0]), "weights must be finite numbers"),
     "not counts": (lambda _: dn.estimate(7, ["a"]), "estimate takes counts, .* found 7"),
+    "answers": (
+        lambda _: dn.estimate({"a": ["v0"]}, ["a"]),
+        r"answers become reports by dn.randomize\(answers, plan\)",
+    ),
     "no such file": (lambda _: dn.estimate("none.npz", ["a"]), "none.npz: cannot be read: No such file"),
+    "a set of names": (lambda c: dn.estimate(c, {"a"}), "estimate takes a list of features, .* found {'a'}"),
+    "a table of names": (lambda c: dn.estimate(c, np.array([["a"]])), "estimate takes a list of features"),
     "no names": (lambda c: dn.estimate(c, None), "estimate takes a list of features, .* found None"),
     "cell of a text": (lambda c: dn.estimate(c, ["a"]).cell("a"), "cell takes each answer once: .* found 'a'"),
     "cell said twice": (lambda c: dn.estimate(c, ["a"]).cell({"a": "v0"}, a="v1"), "cell takes each answer once"),
@@ -291,8 +297,8 @@ REFUSED = {
         lambda c: dn.estimate(c, ["a"]).covariance({"a": "v0"}),
         "covariance takes two cells, or none",
     ),
-    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "known shares are .* from 0 to 1"),
-    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "known shares are .* from 0 to 1"),
+    "share above one": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": 50}}), "found 50 for 'v0' of 'a'"),
+    "share of nan": (lambda c: dn.estimate(c, ["a"]).given({"a": {"v0": np.nan}}), "found nan for 'v0' of 'a'"),
     "shares as a list": (lambda c: dn.estimate(c, ["a"]).given({"a": [0.5, 0.5]}), "known shares are"),
     "shares above one": (
         lambda c: dn.estimate(c, ["a"], method="unbiased").given({"a": {"v0": 0.5, "v1": 0.6}}),
@@ -388,3 +394,13 @@ def test_a_variance_estimated_below_zero_is_taken_as_that_of_a_few_steps() -> No
     assert (known.variance > -1e-9).all()
     assert known.cell(a=values(5)[a], b=values(5)[b]).confidence_interval() == pytest.approx((0, 0), abs=1e-9)
     assert "(centred) of a x b, 30 reports, about the respondents" in repr(est)
+
+
+def test_names_may_be_those_that_an_array_holds() -> None:
+    """As the columns of a dataframe do."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=2.0)
+    reports = dn.randomize({"a": [True, False] * 9, "b": [True] * 18}, plan, rng=1)
+    for ask in (dn.estimate, dn.maximum_likelihood):
+        found, expected = ask(reports, np.array(["a", "b"])), ask(reports, ["a", "b"])
+        assert found.names == expected.names
+        assert found.mean.tolist() == expected.mean.tolist()

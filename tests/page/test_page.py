@@ -223,3 +223,5 @@ def test_an_old_page_stays_if_the_new_one_fails(
     assert path.read_text() == "old"
     with pytest.raises(dn.EstimateError, match="the page needs counts"):
         write_page(7, path)
+    with pytest.raises(dn.DeniableError, match=r"r.pdf: a page is written to an HTML file; call it r.html"):
+        write_page(counts, tmp_path / "r.pdf")

@@ -118,12 +118,16 @@ BAD_FRAMES: dict[str, tuple[Any, str]] = {
     "text": (COLUMNS | {"age": "old"}, "must be a sequence of answers, one per record; found 'old'"),
     "a list of lists": ([[True, "old"]], r"row 0 is not a record such as .*found list"),
     "a number": (3, "dataframe, a mapping of columns or a list of dicts; found int"),
-    "a series": (pd.Series([1]), "dataframe, a mapping of columns or a list of dicts; found Series"),
+    "a series": (pd.Series([1]), r"a list of dicts; found Series; one column becomes a dataframe .* to_frame\(\)$"),
+    "another series": (pl.Series([1]), r"found Series; one column becomes a dataframe .* to_frame\(\)$"),
+    "an array": (np.ones((2, 2)), "found ndarray; an array has no names: give them, such as {'smoker': array"),
+    "nothing": (None, "a list of dicts; found NoneType$"),
+    "groups": (pd.DataFrame({"age": ["old"]}).groupby("age"), "a list of dicts; found DataFrameGroupBy$"),
     "a set": (COLUMNS | {"age": {"old"}}, "must be a sequence of answers, one per record; found {'old'}"),
     "a mapping": (COLUMNS | {"age": {"old": 1}}, "must be a sequence of answers, one per record"),
     "columns twice": (
         pd.DataFrame([[True, "old", "old"]], columns=["smoker", "age", "age"]),
-        "dataframe, .*found DataFrame: Expected unique column names",
+        "column 'age' occurs twice; rename one of the two, or drop it",
     ),
     "numbered columns": (pd.DataFrame([[True, "old"]]), "column 'smoker' is missing"),
     "reports": (dn.randomize(COLUMNS, PLAN), "randomized already"),
@@ -136,6 +140,15 @@ BAD_FRAMES: dict[str, tuple[Any, str]] = {
 def test_what_is_not_a_table_of_answers(frame: Any, message: str) -> None:
     with pytest.raises(dn.AnswerError, match=message):
         dn.randomize(frame, PLAN)
+
+
+NUMBERED = (pd.DataFrame([[True, "old"]]), {0: [True, False]}, [{0: True}, {0: False}])
+
+
+@pytest.mark.parametrize("frame", NUMBERED, ids=["a frame", "a mapping", "records"])
+def test_questions_are_proposed_only_of_columns_that_have_names(frame: Any) -> None:
+    with pytest.raises(dn.AnswerError, match=r"names of columns must be text; found 0 \(int\); rename them"):
+        dn.Schema.from_frame(frame)
 
 
 numbers = st.one_of(st.integers(-30, 30), st.floats(-5, 25), st.sampled_from([0, 10, 20, 20.0, math.inf, -math.inf]))

@@ -201,6 +201,12 @@ def test_what_is_not_an_ordinary_file_is_left_alone(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"pipe", "folder"}
 
 
+def test_reports_are_saved_under_the_name_of_a_parquet_file(tmp_path: Path) -> None:
+    with pytest.raises(dn.DeniableError, match=r"r.csv: reports are written to a Parquet file; call it r.parquet"):
+        some_reports(MIXED, 3).save(tmp_path / "r.csv")
+    assert not list(tmp_path.iterdir())
+
+
 def test_links_are_followed_and_permissions_kept(tmp_path: Path) -> None:
     real, link = tmp_path / "real.parquet", tmp_path / "link.parquet"
     some_reports(MIXED, 3).save(real)

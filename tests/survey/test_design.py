@@ -398,7 +398,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "apart a name": ({"apart": "a"}, "apart is a list of lists of names, .*; found \"?'a'"),
     "apart a number": ({"apart": 5}, "apart is a list of lists of names"),
-    "apart names": ({"apart": ["a"]}, "a block is a list of one or more names"),
+    "apart names": ({"apart": ["a", "b"]}, r"apart is a list of lists of names, .*; found \['a', 'b'\]"),
     "apart unknown": ({"apart": [["a", "x"]]}, "no feature 'x'"),
     "apart what is wanted": ({"apart": [["a", "b"]]}, "'a x b' is wanted, but may not be asked together"),
     "public a name": ({"public": "a"}, r'public is a list of names, \["region"\]; found \'a\''),

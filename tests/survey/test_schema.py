@@ -17,6 +17,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "no features": (lambda: dn.Schema([]), "at least one feature; found none"),
     "not a feature": (lambda: dn.Schema(["smoker"]), "found 'smoker'"),
     "values as one text": (lambda: dn.Choice("a", "xy"), "values must be a list of texts; found 'xy'"),
+    "values in no order": (lambda: dn.Choice("a", {"x", "y"}), "in an order, in a list; found a set, which has none"),
     "values none": (lambda: dn.Choice("a", None), "list of texts; found None"),
     "flags none": (lambda: dn.Flags("a", None), "list of texts; found None"),
     "edges none": (lambda: dn.Choice.bins("a", None), "edges must be a list of numbers; found None"),
@@ -189,10 +190,14 @@ def test_from_frame_reads_rows_and_categories() -> None:
 
 BAD_COLUMNS = {
     "one word": (["a", "a"], "everybody has the same answer"),
-    "nothing": (np.zeros(0), "it holds no answers"),
     "dates": (np.array(["2026-01-01"], "datetime64[D]"), "it holds date32"),
     "too many words": (values(5000), "it looks like an id or free text: 5,000 different answers in 5,000 records"),
 }
+
+
+def test_from_frame_says_that_there_are_no_answers() -> None:
+    with pytest.raises(dn.SchemaError, match="there are no answers, only the names of columns: 'x', 'y'"):
+        dn.Schema.from_frame({"x": np.zeros(0), "y": np.zeros(0, str)})
 
 
 @pytest.mark.parametrize(("column", "message"), BAD_COLUMNS.values(), ids=BAD_COLUMNS.keys())

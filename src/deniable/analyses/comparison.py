@@ -38,7 +38,10 @@ def compare(before: Estimate, after: Estimate, *, level: float = 0.95) -> Table:
     """
     for est in (before, after):
         if not isinstance(est, Estimate):
-            raise EstimateError(f"compare takes two estimates, as dn.estimate gives them; found {abbreviated(est)}")
+            raise EstimateError(
+                "compare takes two estimates, dn.compare(dn.estimate(before, names), dn.estimate(after, names)); "
+                f"found {abbreviated(est)}"
+            )
     if before is after:
         raise EstimateError("compare takes estimates of different respondents; found the same one twice")
     joined_sources(

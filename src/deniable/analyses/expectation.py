@@ -36,6 +36,7 @@ from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer, Association, Independence, JointAnswer
 from deniable.inference.tensors import sandwich
 from deniable.simulate import Truth
+from deniable.survey.design import are_people
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.tables.table import Table
@@ -338,8 +339,8 @@ def checked_people(plan: Plan, n: Any) -> int:
     """How many respondents there will be: n, or the number that the plan was made for."""
     if n is None and plan.n is None:
         raise PlanError("this plan was made for no number of people; say how many there will be: n=10_000")
-    people = plan.n if n is None else n
-    if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 1:
+    people: Any = plan.n if n is None else n
+    if not are_people(people):
         raise PlanError(
             f"how many respondents there will be, n, is a whole number above 0; found {abbreviated(people)}"
         )

@@ -58,7 +58,7 @@ MORE_SURVEYS = 200
 class Detectable:
     """The minimal detectable effects of a survey of n respondents: what it sees with this power, by tests at 5 %.
 
-    `difference` is that of the first answer's share between those with and without the second, which must be a flag.
+    `difference` is that of the first answer's share between those with and without the second.
     Either is None where there is none: no effect that is possible with the guessed shares is large enough.
 
     Examples
@@ -129,11 +129,6 @@ class Pair:
         one, other = (float(margin[place]) for margin, place in zip(self.margins, self.places, strict=True))
         return one, other
 
-    @property
-    def between_flag(self) -> bool:
-        """Whether the second is a flag of two answers, by which a share can differ."""
-        return len(self.plan.schema[self.names[1]].columns) == 1
-
     def covariance(self, kind: str) -> float:
         """The covariance of the two answers that an effect of 1 means."""
         p, q = self.shares
@@ -155,8 +150,6 @@ class Pair:
         ((kind, size),) = given.items()
         if not _is_number(size) or not 0 < abs(size) <= 1:
             raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {abbreviated(size)}")
-        if kind == "difference" and not self.between_flag:
-            raise PlanError("a difference is between those with and without a flag; name one as the second feature")
         low, high = self.bounds(kind)
         if not low - ROUNDING <= size <= high + ROUNDING:
             raise PlanError(
@@ -174,7 +167,9 @@ class Pair:
         """The effect as an estimate, or an expectation, has it: a value with its standard error and its interval."""
         if kind == "correlation":
             return of.correlation(self.first, self.second)
-        return of.difference(self.first, between=(self.names[1], True, False))
+        answers = self.plan.schema[self.names[1]].answers
+        others = [answer for place, answer in enumerate(answers) if place != self.places[1]]
+        return of.difference(self.first, between=(self.names[1], answers[self.places[1]], others))
 
     def stderr(self, n: int | None, kind: str) -> float:
         """The standard error of an effect of that kind, if the two are independent."""
@@ -223,7 +218,7 @@ def least_detectable(plan: Plan, first: Any, second: Any, n: int | None, power: 
     """The least correlation, and the least difference of shares, that a survey of n respondents sees."""
     times, people, pair = _standard_errors(power), checked_people(plan, n), Pair.of(plan, first, second, guess)
     found: dict[str, float | None] = {"correlation": None, "difference": None}
-    for kind in found if pair.between_flag else ("correlation",):
+    for kind in found:
         least = times * pair.stderr(people, kind)
         found[kind] = least if least <= max(map(abs, pair.bounds(kind))) else None
     return Detectable(*pair.said, people, float(power), found["correlation"], found["difference"])

@@ -18,13 +18,20 @@ that looks at the estimate need say whether there are enough reports: it would s
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniable.analyses.models.coefficients import Regression, Shape
-from deniable.analyses.models.regressors import Predictor, checked_names, rarest_in_words, regressors
+from deniable.analyses.models.regressors import (
+    Predictor,
+    checked_names,
+    rarest_in_words,
+    reference_in_words,
+    regressors,
+)
 from deniable.analyses.models.surveys import Surveys, surveys_of
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.errors import CountError, EstimateError, abbreviated
@@ -48,7 +55,7 @@ RAREST = 50
 def regress(
     counts: Any,
     outcome: Indicator,
-    on: Sequence[Predictor],
+    on: str | Sequence[Predictor],
     *,
     about: str = "population",
     kind: str = "linear",
@@ -65,8 +72,9 @@ def regress(
     outcome
         A flag's name, or a choice's answer such as `("age", "65+")`.
     on
-        The features to regress on, by their names; the first answer of each is left out. Or single answers, such as
-        `("age", "65+")`, and answers taken together, `("age", ["45-64", "65+"])`, against all others of that feature.
+        The features to regress on, by their names; the first answer of each is left out, and is what the others are
+        compared with. Or single answers, such as `("age", "65+")`, and answers taken together,
+        `("age", ["45-64", "65+"])`, against all others of that feature.
     about
         "population" or "respondents".
     kind
@@ -88,15 +96,20 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
     array([-0.5, -0.4, -0.5, -0.6])
     """
-    surveys = surveys_of(counts, checked_names(outcome, on), "regress")
+    on = [on] if isinstance(on, str) else on
+    names = checked_names(outcome, on)
+    surveys = surveys_of(counts, names, "regress")
     if kind not in ("linear", "logistic"):
         raise EstimateError(f'a regression is of kind "linear" or "logistic"; found {abbreviated(kind)}')
+    subject = checked_subject(about, "a regression")
     if kind == "logistic":
         from deniable.analyses.models.logistic import logistic
 
-        return logistic(surveys, outcome, on, checked_subject(about, "a regression"), answered=answered)
-    moments = _CountedMoments(surveys, checked_subject(about, "a regression"), outcome, on)
-    return regression(moments, outcome, on, answered=answered)
+        found = logistic(surveys, outcome, on, subject, answered=answered)
+    else:
+        found = regression(_CountedMoments(surveys, subject, outcome, on), outcome, on, answered=answered)
+    reference = reference_in_words(surveys.schema, on, answered=answered)
+    return replace(found, asked=surveys.asked(names), reference=reference)
 
 
 def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *, answered: bool = False) -> Regression:

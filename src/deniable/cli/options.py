@@ -60,7 +60,7 @@ def check_new(path: str, *, force: bool, why: str = "") -> None:
 
 def add_level(command: argparse.ArgumentParser) -> None:
     """The option for the confidence level of intervals."""
-    command.add_argument("--level", type=float, default=0.95, help="confidence level (default 0.95)")
+    command.add_argument("--level", type=share_of, default=0.95, help="confidence level, 0.95 or 95%% (default 95%%)")
 
 
 def add_respondents(command: argparse.ArgumentParser) -> None:

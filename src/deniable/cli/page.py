@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.options import REPORTS, add_command, add_level
 from deniable.cli.printing import say_wrote
-from deniable.files import check_ending, check_target
+from deniable.files import check_target
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
@@ -50,7 +50,6 @@ def _page(arguments: argparse.Namespace) -> None:
     check_extra()
     checked_level(arguments.level)
     source = _source(arguments.reports, arguments.output, arguments.counts)
-    check_ending(arguments.output, ".html", "a page is written to an HTML file")
     options = ("show", "answered", "title", "organisation", "dates", "contact", "level")
     said = {name: getattr(arguments, name) for name in options}
     say_wrote(arguments.output, written(source, arguments.output, **said))

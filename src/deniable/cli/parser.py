@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     return program
 
 
-def commands_of(program: argparse.ArgumentParser) -> list[str]:
-    """The names of all commands of a parser."""
+def commands_of(program: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parsers of all commands of a parser, by their names."""
     groups = (action for action in program._actions if isinstance(action, argparse._SubParsersAction))
-    return [name for group in groups for name in group.choices]
+    return {name: command for group in groups for name, command in group.choices.items()}

@@ -26,7 +26,7 @@ def add_power(commands: "Commands") -> None:
         "--difference",
         type=share_of,
         metavar="SHARE",
-        help="the difference to detect: in the share of the first, between those with and without the second (a flag)",
+        help="the difference to detect: in the share of the first, between those with and without the second",
     )
     command.add_argument(
         "--people", type=people_of, metavar="N", help="how many respondents (default: those of the plan)"

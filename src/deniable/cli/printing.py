@@ -24,7 +24,7 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
     CSV and JSON have names and answers.
     """
     if not arguments.json and not arguments.csv:
-        print(table.about.caption)
+        print(_head(table))
         print(_text(_labelled(table, features)))
         return
     none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
@@ -39,6 +39,13 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
         writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _head(table: "Table") -> str:
+    """What is to be known of all numbers of a table; also their unit, where it is not that of shares."""
+    from deniable.tables.table import LOG_ODDS
+
+    return f"{table.about.caption} {LOG_ODDS.note}" if table.about.kind is LOG_ODDS else table.about.caption
 
 
 def draw(table: "Table", arguments: argparse.Namespace) -> None:

@@ -59,7 +59,10 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace | None:
     known = commands_of(program)
     if not argv[0].startswith("-") and argv[0] not in known:
         program.error(f"no command {argv[0]!r}{meant(argv[0], known)}; `deniable --help` lists them")
-    return program.parse_args(argv)
+    found, unknown = program.parse_known_args(argv)
+    if unknown:
+        commands_of(program)[argv[0]].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return found
 
 
 @contextmanager

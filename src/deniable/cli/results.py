@@ -7,7 +7,17 @@ from itertools import combinations, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import COUNTS, add_answered, add_command, add_counts, add_form, add_level, add_respondents
+from deniable.cli.asking.named import given_of, schema_of
+from deniable.cli.options import (
+    COUNTS,
+    add_answered,
+    add_command,
+    add_counts,
+    add_form,
+    add_level,
+    add_respondents,
+    names_of,
+)
 from deniable.cli.printing import draw, show
 from deniable.errors import DeniableError
 
@@ -45,6 +55,8 @@ def add_table(commands: "Commands") -> None:
 def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
+    if len(names) == 1 and "," in names[0] and names[0] not in schema_of(files[0]):
+        names = names_of(names[0], "table")  # as --want and --show take them
     est = estimate_of(files, names, about=arguments.about, method=arguments.method)
     if arguments.simultaneous:
         if arguments.answered:
@@ -71,7 +83,7 @@ def add_conditional(commands: "Commands") -> None:
         action="append",
         required=True,
         metavar="FEATURE",
-        help="the feature that is given; may be given more than once",
+        help="the feature that is given, or one or more of its answers: age=65+; may be given more than once",
     )
     add_respondents(command)
     add_answered(command)
@@ -81,9 +93,15 @@ def add_conditional(commands: "Commands") -> None:
 
 
 def _conditional(arguments: argparse.Namespace) -> None:
-    names = list(dict.fromkeys([*arguments.given, arguments.what]))
-    est = estimate_of(arguments.counts, names, about=arguments.about)
-    table = among_answered(est, arguments).conditional(arguments.what, given=arguments.given, level=arguments.level)
+    given = given_of(schema_of(arguments.counts[0]), arguments.given)
+    est = estimate_of(arguments.counts, list(dict.fromkeys([*given, arguments.what])), about=arguments.about)
+    whom = among_answered(est, arguments)
+    if isinstance(given, list):
+        table = whom.conditional(arguments.what, given=given, level=arguments.level)
+    else:
+        for name, answers in given.items():
+            whom = whom.among(name, answers)
+        table = whom.project(arguments.what).table(level=arguments.level)
     show(table, arguments, est.features)
     draw(table, arguments)
     say_of_waves(est, len(arguments.counts))

@@ -1,9 +1,10 @@
 """Counts from whatever holds them without doubt: counts, reports, or files of either."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from deniable.counts.counts import Counts
+from deniable.errors import abbreviated
 from deniable.files.stores import AnyFile
 
 
@@ -25,6 +26,14 @@ def as_counts(source: Any, names: Sequence[Any] | None = None) -> Any:
         return source
     one = names is not None and all(isinstance(name, str) for name in names)
     return count_table(source, names) if names and one else count(source, names)
+
+
+def no_counts(asking: str, found: Any, *, waves: bool = False) -> str:
+    """What is said of something that holds no counts, and the next step if it looks like true answers."""
+    told = f"{asking} counts, as dn.count or Counts.load give them, reports, or a path to either"
+    answers = hasattr(found, "columns") or isinstance(found, Mapping)
+    hint = "; answers become reports by dn.randomize(answers, plan)" if answers else ""
+    return f"{told}{', or a list of waves' if waves else ''}; found {abbreviated(found)}{hint}"
 
 
 def sum_of(parts: Sequence[Counts]) -> Counts:

@@ -8,9 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape, slabs
-from deniable.errors import CountError, abbreviated, listed
+from deniable.errors import CountError, EstimateError, abbreviated, listed
 from deniable.survey.blocks import TIMES
 from deniable.survey.plan import Plan
+
+
+def listed_names(names: Any, what: str) -> list[Any]:
+    """Names of features as a list: of one feature by itself, or of several in any order that an array has, too."""
+    if isinstance(names, str):
+        return [names]
+    if isinstance(names, Sequence) or getattr(names, "ndim", 0) == 1:  # such as the names of a dataframe's columns
+        return list(names)
+    raise EstimateError(f'{what} takes a list of features, ["a", "b"]; found {abbreviated(names)}')
 
 
 def checked_table(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:

@@ -27,7 +27,7 @@ from deniable.counts.checks import checked_moments, checked_names, checked_table
 from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, SchemaError, abbreviated
-from deniable.files import Sources, joined_sources, new_source
+from deniable.files import Sources, check_ending, check_target, joined_sources, new_source
 from deniable.files.stores import AnyFile
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
@@ -295,6 +295,8 @@ class Counts:
 
     def save(self, path: str | AnyFile) -> None:
         """Write an .npz file with the plan inside, whole or not at all."""
+        check_target(path)
+        check_ending(path, ".npz", "counts are written to a NumPy file")
         write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources)
 
     def _arrays(self) -> dict[str, Any]:

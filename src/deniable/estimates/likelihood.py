@@ -18,6 +18,7 @@ from math import prod, sqrt
 
 import numpy as np
 
+from deniable.counts.checks import listed_names
 from deniable.counts.count import count
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
@@ -233,9 +234,7 @@ def _checked(reports: Reports, names: str | Sequence[str], start: str) -> list[s
     """The names of the features, if all that is asked for can be done."""
     if not isinstance(reports, Reports):
         raise EstimateError(f"maximum likelihood needs the reports: Reports.load(path); found {type(reports).__name__}")
-    if not isinstance(names, str | Sequence):
-        raise EstimateError(f'maximum likelihood takes a list of features, ["a", "b"]; found {abbreviated(names)}')
-    names = [names] if isinstance(names, str) else list(names)
+    names = listed_names(names, "maximum likelihood")
     if start not in ("feasible", "uniform"):
         raise EstimateError(f'start must be "feasible" or "uniform"; found {abbreviated(start)}')
     if not len(reports):

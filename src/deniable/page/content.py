@@ -14,22 +14,16 @@ from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import SURE, RankedPair
 from deniable.client import log_up
+from deniable.counts.as_counts import no_counts
 from deniable.counts.counts import Counts
-from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.errors import CountError, EstimateError
 from deniable.page.blocks import Chart, Table, percent
 from deniable.page.chosen import Chosen, choices, chosen
 from deniable.page.design import Design, asks_together, design, protocol_table
 from deniable.page.expected import Expected, expected
 from deniable.page.fit import Checked, checked
 from deniable.page.numbers import document, named
-from deniable.page.pairs import (
-    conditional_chart,
-    conditional_heading,
-    in_words,
-    pair_label,
-    ranked_chart,
-    square_chart,
-)
+from deniable.page.pairs import conditional_chart, conditional_heading, in_words, pair_label, ranked_chart, square_chart
 from deniable.page.single_questions import shares_chart
 from deniable.survey.describe import distinct_titles, epsilon_in_words, question_title, short_name
 from deniable.survey.plan import Plan
@@ -200,7 +194,7 @@ def _link(contact: str) -> str:
 def _check_pairs(counts: Counts) -> None:
     """Refuse what is not counts of every pair of features that some arm asks, and of at least one report."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"the page needs counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+        raise EstimateError(no_counts("the page needs", counts))
     if not counts.n:
         raise EstimateError("there are no reports to make a page of")
     for names in dict.fromkeys(names for arm in counts.plan.arms for names in _counted(arm)):

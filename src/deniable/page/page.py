@@ -12,7 +12,7 @@ from typing import Any
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
-from deniable.files import check_target, replacing
+from deniable.files import check_ending, check_target, replacing
 from deniable.page.blocks import Number
 from deniable.page.chosen import choices, counted
 from deniable.page.content import content
@@ -70,6 +70,7 @@ def written(
 ) -> int:
     """Write the page as `write_page` does, and say how many reports it is about."""
     check_target(path)
+    check_ending(path, ".html", "a page is written to an HTML file")
     found = as_counts(counts)
     more = counted(counts, found, choices(found.plan.schema, show)) if isinstance(found, Counts) else None
     text = page(found, show=show, answered=answered, more=more, facts=facts, level=level)

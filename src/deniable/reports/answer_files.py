@@ -104,8 +104,11 @@ def batches(files: Sequence[AnswerFile]) -> Iterator[Batch]:
 
 def whole_table(source: Files, form: CsvForm | None = None) -> Any:
     """All columns of all files, in one Arrow table; a column that some files lack is null there."""
-    tables = [batch.table for batch in batches(found_files(source, every_column, form))]
-    return pa.concat_tables(tables, promote_options="permissive") if tables else pa.table({})
+    files = found_files(source, every_column, form)
+    tables = [batch.table for batch in batches(files)]
+    if not tables:  # there are no records in these files
+        return pa.table({name: pa.nulls(0) for file in files for name in file.columns})
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _is_csv(path: AnyFile) -> bool:

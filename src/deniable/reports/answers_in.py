@@ -31,6 +31,7 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     """
     if isinstance(records, Sequence) and not isinstance(records, str | bytes):
         return _from_rows(records, names, optional)
+    _check_names(records, names)
     source = records if isinstance(records, Mapping) else _series(records, names and [*names, *optional])
     given = {name: _column(source, name, records) for name in names or source}
     given |= {name: source[name] for name in optional if name in source}
@@ -40,6 +41,21 @@ def columns(records: Any, names: Sequence[str] | None = None, optional: Sequence
     if len(set(lengths.values())) > 1:
         raise AnswerError(f"columns must be equally long; found {lengths}")
     return table
+
+
+def _check_names(records: Any, wanted: Sequence[str] | None = None) -> None:
+    """Refuse names of columns that are no text, or that stand for two columns, where all columns are wanted."""
+    if wanted is not None:
+        return
+    pandas = nw.dependencies.is_pandas_like_dataframe(records)  # the only frames that have such names
+    names = list(records.columns) if pandas else list(records) if isinstance(records, Mapping) else []
+    if other := [name for name in names if not isinstance(name, str)]:
+        raise AnswerError(
+            f"names of columns must be text; found {shortened(other[0])} ({type(other[0]).__name__}); rename them, in "
+            "pandas by df.columns = df.columns.map(str)"
+        )
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise AnswerError(f"column {twice[0]!r} occurs twice; rename one of the two, or drop it")
 
 
 def names_in(records: Any) -> list[str]:
@@ -87,7 +103,9 @@ def _from_rows(rows: Sequence[Any], names: Sequence[str] | None, optional: Seque
     for row, record in enumerate(rows):
         if not isinstance(record, Mapping):
             raise AnswerError(f"row {row} is not a record such as {{'smoker': True}}; found {type(record).__name__}")
-    names = list(dict.fromkeys(name for record in rows for name in record)) if names is None else names
+    if names is None:
+        names = list(dict.fromkeys(name for record in rows for name in record))
+        _check_names(dict.fromkeys(names))
     table: dict[str, list[Any]] = {name: [] for name in names}
     for row, record in enumerate(rows):
         for name, column in table.items():
@@ -121,9 +139,16 @@ def _series(records: Any, names: Sequence[str] | None) -> dict[str, nw.Series[An
         found = [name for name in frame.columns if names is None or name in names]
         return {name: frame.get_column(name) for name in found}
     except (TypeError, ValueError, pa.ArrowException) as error:
+        _check_names(records)
+        kind, hint = type(records).__name__, ""
+        if hasattr(records, "to_frame"):
+            hint = "; one column becomes a dataframe by its method to_frame()"
+        elif isinstance(records, np.ndarray):
+            hint = "; an array has no names: give them, such as {'smoker': array[:, 0]}"
+        elif hasattr(records, "columns"):  # a frame that narwhals knows, but cannot read
+            hint = f": {str(error).splitlines()[0]}"
         raise AnswerError(
-            "records must be a dataframe, a mapping of columns or a list of dicts; "
-            f"found {type(records).__name__}: {str(error).splitlines()[0]}"
+            f"records must be a dataframe, a mapping of columns or a list of dicts; found {kind}{hint}"
         ) from None
 
 

@@ -31,6 +31,10 @@ MOST_TOLD = 200  # An error tells at most this many letters of what Arrow says.
 READ_AHEAD = 1 << 20  # A column of a file is read ahead by this many bytes.
 
 
+# What is said of a name that no Parquet file has.
+WRITTEN_TO = "reports are written to a Parquet file"
+
+
 def write(path: str | AnyFile, plan: Plan, parts: Iterable["Reports"], source: str | None = None) -> int:
     """Write reports of one plan to a Parquet file, part after part, whole or not at all; return how many there were.
 

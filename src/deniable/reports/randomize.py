@@ -20,7 +20,7 @@ from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, d
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.engines.randomizing import is_distributed, randomize_on
 from deniable.reports.fields import fields
-from deniable.reports.parquet import PLAN_KEY, write
+from deniable.reports.parquet import PLAN_KEY, WRITTEN_TO, write
 from deniable.reports.randomness import secure, seeded
 from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
@@ -181,7 +181,7 @@ def _reports_or_file(data: Any, work: "_Work", output: str | Path | None) -> Rep
         files = answer_files.found_files(data, work.wanted, work.reading.form)
     if output is not None:
         check_target(output, *(file.path for file in files or ()))
-        check_ending(output, ".parquet", "reports are written to a Parquet file")
+        check_ending(output, ".parquet", WRITTEN_TO)
         return write(output, plan, work.from_files(files) if files else work.at_once(data))
     return _joined(plan, work.from_files(files)) if files else work.part(data)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from deniable.errors import PlanError, ReportError, abbreviated
-from deniable.files import Sources, new_source
+from deniable.files import Sources, check_ending, check_target, new_source
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.arm_row_groups import arm_batches
@@ -17,6 +17,7 @@ from deniable.reports.fields import PLANS_KEPT, Field, arm_bits, columns_by_name
 from deniable.reports.parquet import (
     ROW_GROUP,
     UNREADABLE,
+    WRITTEN_TO,
     damage,
     file_schema,
     metadata,
@@ -212,6 +213,8 @@ class Reports:
 
     def save(self, path: str | Path) -> None:
         """Write a Parquet file with the plan in its metadata, whole or not at all."""
+        check_target(path)
+        check_ending(path, ".parquet", WRITTEN_TO)
         write(path, self.plan, [self], next(iter(self.source)))
 
     @classmethod

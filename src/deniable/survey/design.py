@@ -323,9 +323,15 @@ def _public(schema: Schema, public: Any) -> Names:
 
 
 def _checked_people(n: Any) -> int | None:
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+    if n is not None and not are_people(n):
         raise PlanError(f"n is how many respondents are expected, a whole number above 0; found {abbreviated(n)}")
     return None if n is None else int(n)
+
+
+def are_people(n: Any) -> bool:
+    """Whether n is a number of people: whole and above 0, in whatever way it is written (1e4)."""
+    number = isinstance(n, int | float | np.integer) and not isinstance(n, bool)
+    return number and n >= 1 and (not isinstance(n, float) or n.is_integer())
 
 
 def _checked_width(width: Any) -> float | None:

@@ -182,7 +182,7 @@ def detectable(
     ----------
     first, second
         Flags' names, or choices' answers such as `("age", "65+")`. A difference is between those with and without the
-        second, which must be a flag.
+        second.
     n
         How many respondents; without it, the number that the plan was made for.
     power

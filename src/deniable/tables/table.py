@@ -87,12 +87,20 @@ class About:
     respondents: int | None = None  # in all, where some of them may not have been asked all of it
     caveat: str = ""  # why intervals may hold less often than they say, as a sentence
     influence: float = nan  # the most that 1 % of crafted reports could move any of the results, where that is known
+    reference: str = ""  # of a regression: the answers that all others are compared with
+    among: str = ""  # which of them all results are about, if not everybody
 
     @property
     def caption(self) -> str:
         """About whom, at which level, from how many reports; and what may not hold."""
         about = f"About the {self.subject}; {self.intervals_in_words}; {self.reports_in_words}."
-        return f"{about} {self.caveat}".rstrip()
+        among = f"{self.among[0].upper()}{self.among[1:]}." if self.among else ""
+        return " ".join(part for part in (among, about, self.reference_in_words, self.caveat) if part)
+
+    @property
+    def reference_in_words(self) -> str:
+        """Which answers all others are compared with, as a sentence; nothing if none are."""
+        return f"Compared with {self.reference}." if self.reference else ""
 
     @property
     def intervals_in_words(self) -> str:

@@ -160,3 +160,24 @@ def test_intervals_among_those_who_answered_hold(age: str) -> None:
     share = held(true, np.array(found))
     assert -3.3 < far_from_95(share, times) < 5  # a rare share's interval may hold it more often
     assert far_from_95(held(true, np.array(control)), times) < -3.3
+
+
+def test_tables_say_whom_they_are_about() -> None:
+    est = made("plain, population")
+    answered = est.among("smoker", ANSWERED)
+    told = "Among those with smoker: yes or no. About the population; "
+    for table in (
+        answered.table(),
+        answered.conditional("smoker", given="age"),
+        answered.contrasts(("smoker", "yes"), by="age"),
+        answered.mean_of("age", dict.fromkeys(AGES, 1) | {AGES[0]: 0}, by="smoker"),
+    ):
+        assert table.about.caption.startswith(told)
+        assert told in " ".join(str(table).split())
+        assert "those with smoker" not in table.about.title  # said once in a picture, too
+    old = est.conditional("smoker", given=("age", OLD))
+    assert old.about.caption.startswith(f"Among those with age: {' or '.join(OLD)}. About")
+    assert est.conditional("smoker", given="age").about.caption.startswith("About")
+    flag = dn.Plan(dn.Schema([dn.Flag("smoker", missing="none")]), epsilon=3.0)
+    some = dn.estimate(dn.simulate.counts(np.array([50, 40, 10]), flag, np.random.default_rng(1)), ["smoker"])
+    assert repr(some.among("smoker", [True, False])).startswith("<among those with smoker: no or yes, of")

@@ -77,6 +77,39 @@ def test_ranges_have_midpoints_and_answers_are_left_out() -> None:
     assert est.mean_of("income").stderr == pytest.approx(value.std() / np.sqrt(1000), rel=1e-9)
 
 
+def openly(*features: dn.Choice, people: Any) -> Any:
+    """The estimate of a survey in which nothing is randomized."""
+    plan = dn.Plan(dn.Schema(features), dict.fromkeys([one.name for one in features], dn.Public()))
+    counts = dn.simulate.counts(np.array(people), plan, np.random.default_rng(1))
+    return dn.estimate(counts, [one.name for one in features]).about("population")
+
+
+def test_answers_that_are_numbers_are_their_own_scores() -> None:
+    scale = dn.Choice("scale", ["1", "2", "3.5", "-4"], missing="no answer")
+    est = openly(scale, people=[100, 300, 200, 50, 350])
+    with pytest.raises(dn.EstimateError, match="'no answer' of 'scale' has no score; .* leave it out: among"):
+        est.mean_of("scale")
+    answered = est.among("scale", ["1", "2", "3.5", "-4"])
+    assert answered.mean_of("scale").value == pytest.approx((100 + 600 + 700 - 200) / 650)
+    low = dict.fromkeys(["1", "2"], 1) | dict.fromkeys(["3.5", "-4"], 0)
+    assert answered.mean_of("scale", low).value == pytest.approx(4 / 6.5)
+    for values in (["1", "2", "many"], ["1", "2", "nan"], ["1", "2", "inf"]):
+        with pytest.raises(dn.EstimateError, match="neither ranges nor numbers: give a score for each answer"):
+            openly(dn.Choice("scale", values), people=[1, 2, 3]).mean_of("scale")
+
+
+def test_of_ranges_only_open_ones_need_a_score() -> None:
+    income = dn.Choice.bins("income", [-inf, 10, 20, 40, inf])
+    under, *between, over = income.values
+    est = openly(income, people=[100, 300, 200, 400])
+    assert est.mean_of("income", {under: 5, over: 60}).value == pytest.approx((500 + 4500 + 6000 + 24_000) / 1000)
+    with pytest.raises(dn.EstimateError, match=f"'{over}' of 'income' is open and has no middle: give it a score"):
+        est.mean_of("income", {under: 5})
+    assert est.among("income", between).mean_of("income").value == pytest.approx((300 * 15 + 200 * 30) / 500)
+    with pytest.raises(dn.EstimateError, match="has no score"):  # scores of another scale are not mixed with middles
+        est.mean_of("income", {under: 1, between[0]: 2, over: 4})
+
+
 def test_open_ranges_and_missing_scores_are_refused_with_words() -> None:
     schema = dn.Schema([dn.Choice.bins("income", [0, 20, inf])])
     counts = dn.simulate.counts(np.array([500, 500]), dn.Plan(schema, epsilon=3.0), np.random.default_rng(1))
@@ -84,7 +117,7 @@ def test_open_ranges_and_missing_scores_are_refused_with_words() -> None:
         dn.estimate(counts, ["income"]).mean_of("income")
     est = made("plain, population")
     refused: dict[str, Any] = {
-        "has no ranges": ("smoker", None),
+        "'smoker' has neither ranges nor numbers": ("smoker", None),
         "'no answer' of 'smoker' has no score": ("smoker", {"yes": 1, "no": 0}),
         "found 'maybe'": ("smoker", {"maybe": 1}),
         "all scores of 'smoker' are 1": ("smoker", dict.fromkeys(("yes", "no", "no answer"), 1)),

@@ -1,6 +1,6 @@
 """Coefficients of a regression with their intervals and tests: what `regress` gives."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -41,6 +41,8 @@ class Regression:
     why: str = ""
     kind: str = "linear"
     influence: Array = field(default_factory=lambda: np.full(1, np.nan))  # of 1 % of crafted reports, to first order
+    asked: int | None = None  # how many were asked each two of its features, at least; None if all were
+    reference: str = ""  # the answers that have no term, which the others are compared with
 
     @property
     def enough(self) -> bool:
@@ -124,8 +126,9 @@ class Regression:
         }
         kind = LOG_ODDS if self.kind == "logistic" else COEFFICIENTS
         title, crafted = f"{self.outcome}, by {self.kind} regression", float(self.influence.max())
-        about = About(title, kind, self.subject, level, self.n, influence=crafted)
-        return Table(columns, ("term",), about)
+        reports = self.n if self.asked is None else self.asked
+        about = About(title, kind, self.subject, level, reports, respondents=self.n, influence=crafted)
+        return Table(columns, ("term",), replace(about, reference=self.reference))
 
     def summary(self, level: float = 0.95) -> str:
         """The coefficients with their intervals and p-values, as lines of text.
@@ -141,17 +144,19 @@ class Regression:
         Linear regression of smoker, about the population
         """
         told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
-        reports = f"{self.n:,} reports{influence_in_words(float(self.influence.max()))}"
-        head = f"{told}; {100 * checked_level(level):g}% intervals; {reports}."
+        found = self.table(level=level)
+        reports = f"{found.about.reports_in_words}{influence_in_words(float(self.influence.max()))}"
+        head = f"{told}; {100 * level:g}% intervals; {reports}."
         if not self.enough:
             return f"{head}\n{self.why}."
         names = ("term", "coefficient", "SE", "low", "high", "p-value")
         rows = [
             [row["term"], *(f"{row[name]:.4f}" for name in ("coefficient", "stderr", "low", "high")),
              f"{row['p_value']:.2g}"]
-            for row in self.table(level=level).to_pylist()
+            for row in found.to_pylist()
         ]  # fmt: skip
-        return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False)])
+        below = [found.about.reference_in_words] if self.reference else []
+        return "\n".join([head, *aligned(names, rows, numbers=range(1, 6), rule=True, colour=False), *below])
 
     def _repr_html_(self) -> str:
         return printed(repr(self)) if not self.enough else self.table()._repr_html_()

@@ -54,6 +54,12 @@ def regressors(schema: Schema, on: Sequence[Predictor], *, answered: bool = Fals
     return found
 
 
+def reference_in_words(schema: Schema, on: Sequence[Predictor], *, answered: bool = False) -> str:
+    """The first answers of choices, which have no indicator: what coefficients of the others are compared with."""
+    choices = [one for one in on if isinstance(one, str) and isinstance(schema[one], Choice)]
+    return "; ".join(f"{name}{SEPARATOR}{_counted(schema, name, answered)[0]}" for name in choices)
+
+
 def rarest_in_words(schema: Schema, each: Sequence[Regressor], shares: Array, *, answered: bool = False) -> str:
     """Which answer is the rarest, those included that no indicator is of, and what can be done about it.
 

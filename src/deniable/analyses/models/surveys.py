@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
-from deniable.counts.as_counts import as_counts
+from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
-from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.errors import CountError, EstimateError
 from deniable.estimates.designs.from_counts import added
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.survey.schema import Feature, Schema
@@ -45,6 +46,12 @@ class Surveys:
         """The estimate of the table of some features, over all surveys."""
         return estimate(self.counts[0] if len(self.counts) == 1 else list(self.counts), names)
 
+    def asked(self, names: Sequence[str]) -> int:
+        """How many respondents were asked each two of some features, at least."""
+        if not self.apart:
+            return self.n
+        return min(sum(_asked(one, pair) for one in self.counts) for pair in combinations(names, 2))
+
     def check_asked(self, names: Sequence[str]) -> None:
         """Refuse features that no arm of any survey asks of the same people."""
         if not any(all(name in arm for name in names) for one in self.counts for arm in one.plan.arms):
@@ -60,10 +67,7 @@ def surveys_of(source: Any, names: Sequence[str] | None, verb: str) -> Surveys:
     counts = [_counted(one, names) for one in (source if several else [source])]
     for one in counts:
         if not isinstance(one, Counts):
-            raise EstimateError(
-                f"{verb} takes counts, as dn.count or Counts.load give them, or a list of waves; found "
-                f"{abbreviated(one)}"
-            )
+            raise EstimateError(no_counts(f"{verb} takes", one, waves=True))
     if len(counts) == 1:
         return Surveys(tuple(counts))
     if any(one.plan.kept for one in counts) and len({one.plan for one in counts}) < len(counts):
@@ -73,6 +77,14 @@ def surveys_of(source: Any, names: Sequence[str] | None, verb: str) -> Surveys:
         )
     total = added(counts)
     return Surveys((total,) if total is not None else tuple(counts))
+
+
+def _asked(counts: Counts, names: Sequence[str]) -> int:
+    """How many respondents of one survey were asked these features, of which its plan may not have all."""
+    plan = counts.plan
+    if not all(name in plan for name in names):
+        return 0
+    return counts.asked(*names) if plan.has_arms else counts.n
 
 
 def _counted(source: Any, names: Sequence[str] | None) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import Indicator, indicator
@@ -168,7 +169,7 @@ class Trend:
 
 
 def trend(
-    waves: Sequence[Estimate | Counts] | Mapping[str, Estimate | Counts],
+    waves: Sequence[Any] | Mapping[str, Any],
     what: Indicator | Callable[[Estimate], Result],
     *,
     times: Sequence[float] | None = None,
@@ -178,8 +179,8 @@ def trend(
     Parameters
     ----------
     waves
-        Estimates about the same subject, or counts (then it is about the population), in order; names of waves are the
-        keys of a mapping. Plans and epsilons may differ.
+        Estimates about the same subject, or counts, reports or paths to files of either (then it is about the
+        population), in order; names of waves are the keys of a mapping. Plans and epsilons may differ.
     what
         A flag's name, or a choice's answer or answers such as `("age", "65+")`; or a function of an estimate that gives
         a result, such as `lambda est: est.mean_of("age", years)`, for waves that are estimates.
@@ -208,7 +209,7 @@ def trend(
         raise EstimateError(f"a trend needs a time for each of {len(named)} waves; found {len(times)}")
     when = np.arange(float(len(named))) if times is None else np.array(times, np.float64)
     if not np.isfinite(when).all() or np.ptp(when) == 0:
-        raise EstimateError(f"the times of waves are finite and not all the same; found {list(when)}")
+        raise EstimateError(f"the times of waves are finite and not all the same; found {when.tolist()}")
     ests = [_estimate(one, what) for one in named.values()]
     _check_different(named.values(), ests)
     if len(subjects := list(dict.fromkeys(str(est.subject) for est in ests))) > 1:
@@ -227,7 +228,7 @@ def _check_different(waves: Collection[Estimate | Counts], ests: Sequence[Estima
 
 
 def _listed(waves: Any) -> list[Any]:
-    if isinstance(waves, Estimate | Counts) or not isinstance(waves, Sequence):
+    if isinstance(waves, Estimate | Counts | str) or not isinstance(waves, Sequence):
         raise EstimateError(f"a trend takes a list of estimates or counts; found {abbreviated(waves)}")
     return list(waves)
 
@@ -236,11 +237,15 @@ def _estimate(wave: Any, what: Any) -> Estimate:
     """The estimate of one wave."""
     if isinstance(wave, Estimate):
         return wave
-    if not isinstance(wave, Counts):
-        raise EstimateError(f"a trend takes estimates or counts; found {abbreviated(wave)}")
     if callable(what):
-        raise EstimateError("a trend of a function takes estimates, as dn.estimate gives them; found counts")
-    return estimate(wave, [what if isinstance(what, str) else what[0]]).about("population")
+        raise EstimateError(
+            f"a trend of a function takes estimates, as dn.estimate gives them; found {abbreviated(wave)}"
+        )
+    names = [what if isinstance(what, str) else what[0]]
+    counts = as_counts(wave, names)
+    if not isinstance(counts, Counts):
+        raise EstimateError(no_counts("a trend takes estimates or", wave))
+    return estimate(counts, names).about("population")
 
 
 def _result(est: Estimate, what: Any) -> Result:

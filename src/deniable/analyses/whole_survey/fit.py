@@ -15,9 +15,9 @@ from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
 from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits
 from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable, margin_of
-from deniable.counts.as_counts import as_counts
+from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
-from deniable.errors import EstimateError, abbreviated
+from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 from deniable.text.progress import told
 
@@ -64,7 +64,7 @@ def fit(counts: Any) -> Model:
     """
     counts = as_counts(counts)
     if not isinstance(counts, Counts):
-        raise EstimateError(f"fit takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+        raise EstimateError(no_counts("fit takes", counts))
     evidence = survey_evidence(counts)
     _check_asked(evidence)
     independent = independent_margins(evidence)

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.asking.named import groups_of, schema_of, scores_of
@@ -12,6 +13,7 @@ from deniable.cli.results import among_answered, estimate_of, say_of_waves
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+    from deniable.estimates.answer_groups.among import Among
     from deniable.estimates.estimate import Estimate
     from deniable.inference.results import JointAnswer
     from deniable.survey.schema import Feature
@@ -38,9 +40,10 @@ def _difference(arguments: argparse.Namespace) -> None:
     what = indicator_of(schema, arguments.what)
     est = estimate_of(arguments.counts, [what if isinstance(what, str) else what[0], name], about=arguments.about)
     groups = groups_of(schema, name, answers)
-    found = among_answered(est, arguments).difference(what, between=(name, *groups))
+    among = among_answered(est, arguments)
+    found = among.difference(what, between=(name, *groups))
     words = {"share of": arguments.what, **_groups_in_words(name, groups)}
-    _tell(_one_row(found, words, DIFFERENCES, est, arguments.level), arguments)
+    _tell(_one_row(found, words, DIFFERENCES, among, arguments.level), arguments)
     say_of_waves(est, len(arguments.counts))
 
 
@@ -54,7 +57,7 @@ def add_mean(commands: "Commands") -> None:
         action="append",
         default=[],
         metavar="ANSWER=NUMBER",
-        help="the score of an answer; once for each (default: the middle of each range)",
+        help="the score of an answer; once for each (default: the middle of each range, or answers as numbers)",
     )
     group = command.add_mutually_exclusive_group()
     group.add_argument("--by", action="append", metavar="FEATURE", help="a mean for each answer to this feature")
@@ -78,9 +81,9 @@ def _mean(arguments: argparse.Namespace) -> None:
         groups = groups_of(schema, name, answers)
         found = among.mean_of(what, scores, between=(name, *groups))
         words = {"mean of": what, **_groups_in_words(name, groups)}
-        _tell(_one_row(found, words, DIFFERENCES_OF_MEANS, est, level), arguments)
+        _tell(_one_row(found, words, DIFFERENCES_OF_MEANS, among, level), arguments)
     else:
-        _tell(_one_row(among.mean_of(what, scores), {"mean of": what}, MEANS, est, level), arguments)
+        _tell(_one_row(among.mean_of(what, scores), {"mean of": what}, MEANS, among, level), arguments)
     say_of_waves(est, len(arguments.counts))
 
 
@@ -129,9 +132,14 @@ def _tell(table: "Table", arguments: argparse.Namespace, features: "Sequence[Fea
     draw(table, arguments)
 
 
-def _one_row(found: "JointAnswer", words: dict[str, str], kind: "Kind", est: "Estimate", level: float) -> "Table":
+def _one_row(
+    found: "JointAnswer", words: dict[str, str], kind: "Kind", whom: "Estimate | Among", level: float
+) -> "Table":
     """A single result as a table of one row; a mean has no p-value, as there is nothing to test it against."""
+    from deniable.estimates.answer_groups.among import Among
     from deniable.tables.table import About, Column, Table
+
+    est, who = (whom.est, whom.who) if isinstance(whom, Among) else (whom, "")
 
     low, high = found.confidence_interval(level)
     numbers: dict[str, float] = {kind.value: found.value, "stderr": found.stderr, "low": low, "high": high}
@@ -140,7 +148,7 @@ def _one_row(found: "JointAnswer", words: dict[str, str], kind: "Kind", est: "Es
     columns: dict[str, Column] = {name: [cell] for name, cell in _cells(words, numbers)}
     title = " ".join(f"{name} {word}" for name, word in words.items())
     about = About(title, kind, est.subject, level, est.asked, respondents=est.n, influence=found.influence)
-    return Table(columns, tuple(words), about)
+    return Table(columns, tuple(words), replace(about, among=who))
 
 
 def _cells(*parts: dict[str, Any]) -> Sequence[tuple[str, Any]]:

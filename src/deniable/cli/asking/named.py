@@ -26,6 +26,15 @@ def groups_of(schema: "Schema", name: str, texts: Sequence[str]) -> list[Any]:
     return [text if text in answers or "," not in text else names_of(text, "--between") for text in texts]
 
 
+def given_of(schema: "Schema", texts: Sequence[str]) -> list[str] | dict[str, Any]:
+    """What is given: features, or answers to them, FEATURE=ANSWER with commas between several."""
+    split = [(text, "", "") if text in schema else text.partition("=") for text in texts]
+    said = {name: groups_of(schema, name, [answer])[0] for name, sign, answer in split if sign}
+    if said and len(said) < len(texts):
+        raise DeniableError("--given takes features, or an answer to each, FEATURE=ANSWER; not both at once")
+    return said or list(texts)
+
+
 def scores_of(schema: "Schema", name: str, texts: Sequence[str]) -> dict[str | bool, float] | None:
     """The scores of answers, ANSWER=NUMBER each; None if there are none."""
     from deniable.estimates.answers_as_weights import place_of_answer

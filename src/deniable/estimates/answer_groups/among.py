@@ -38,6 +38,7 @@ from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
 from deniable.tables.table import SHARES, About, Column, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Product = dict[str, Array]  # weights of the features that a share looks at
 
@@ -176,21 +177,23 @@ class Among:
             found.append(self.of(CONDITIONAL, [both, {name: both[name] for name in given}]))
         labels = product(*([feature.answers[place] for place in self.answers(feature)] for feature in features))
         title = TIMES.join(name for name in names_of(features) if name not in given)
-        title += f" given {TIMES.join(given)}" * bool(given) + f", {self._who()}"
+        title += f" given {TIMES.join(given)}" * bool(given)
         kind, est = CONDITIONAL_SHARES if given else SHARES, self.est
-        about = About(title, kind, est.subject, level, est.asked, respondents=est.n)
+        about = About(title, kind, est.subject, level, est.asked, respondents=est.n, among=self.who)
         return tidy_results(names_of(features), list(labels), found, about)
 
-    def _who(self) -> str:
+    @property
+    def who(self) -> str:
+        """Whom all results are about, in words: those with certain answers; nothing if nobody is left out."""
         told = []
         for name in self.kept:
             feature = feature_named(self.est.features, name)
-            *first, last = (str(feature.answers[place]) for place in self.answers(feature))
+            *first, last = (answer_as_text(feature.answers[place]) for place in self.answers(feature))
             told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
-        return f"among those with {'; '.join(told)}"
+        return f"among those with {'; '.join(told)}" if told else ""
 
     def __repr__(self) -> str:
-        return f"<{self._who()}, of {self.est!r}>"
+        return f"<{self.who}, of {self.est!r}>"
 
 
 def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:

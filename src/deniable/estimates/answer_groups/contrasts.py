@@ -1,7 +1,7 @@
 """Contrasts of a share, or of a mean, over groups of respondents: intervals, p-values, and several of them at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isnan, nan
 from typing import Any
@@ -124,7 +124,7 @@ def contrasts(
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
     crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
     about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n, influence=crafted)
-    return Table(columns, ("contrast",), about)
+    return Table(columns, ("contrast",), replace(about, among=here.who))
 
 
 def group_results(here: Among, what: Any, by: Feature, scores: Scores | None) -> GroupResults:

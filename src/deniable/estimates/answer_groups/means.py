@@ -71,8 +71,9 @@ def mean_of(
     name
         The feature.
     scores
-        A number for each answer, such as the midpoint of a range or the value on a scale. Ranges of `Choice.bins` have
-        their midpoints if none are given. Answers without one, such as "no answer", are left out with `among` first.
+        A number for each answer, such as the midpoint of a range or the value on a scale. Without scores, ranges of
+        `Choice.bins` have their midpoints, of which only the open ones need a score, and answers such as "1" to "5"
+        are numbers themselves. Answers without one, such as "no answer", are left out with `among` first.
     by
         One or more other features: the mean is given for each of their answers.
     between
@@ -115,7 +116,7 @@ def mean_of(
         found.append(_scaled(here.of(CONDITIONAL, [{name: vector, **group}, group]), "mean", start, unit))
     labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
     title, whole = f"mean of {name} by {TIMES.join(others)}", here.est
-    about = About(title, MEANS, whole.subject, level, whole.asked, respondents=whole.n)
+    about = About(title, MEANS, whole.subject, level, whole.asked, respondents=whole.n, among=here.who)
     return tidy_results(others, list(labels), found, about)
 
 
@@ -157,15 +158,12 @@ def _scaled(found: JointAnswer, name: str, start: float, unit: float) -> JointAn
 
 def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tuple[float, float, Array]:
     """The least score, the range of all scores, and the weights on the feature's axis of scores from 0 to 1."""
-    known = _midpoints(feature) if scores is None else scores
-    if not isinstance(known, Mapping):
-        raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
-    if unknown := [answer for answer in known if answer not in feature.answers]:
-        raise EstimateError(
-            f"{feature.name!r} has the answers {list(feature.answers)}; found {abbreviated(unknown[0])}"
-        )
+    known = _known(feature, scores)
     places = here.answers(feature)
     if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
+        if missing[0] in _open(feature):
+            told = f"the range {missing[0]!r} of {feature.name!r} is open and has no middle"
+            raise EstimateError(f"{told}: give it a score, {{answer: number}} (in the shell --score ANSWER=NUMBER)")
         rest = [answer for answer in feature.answers if answer in known]
         raise EstimateError(
             f"{missing[0]!r} of {feature.name!r} has no score; give it one, or leave it out: "
@@ -178,18 +176,41 @@ def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tup
     return start, unit, (numbers - start) / unit @ all_answers((feature,))[0][places]
 
 
-def _midpoints(feature: Feature) -> dict[str | bool, float]:
-    """The midpoints of a feature's ranges; those of open ranges are not known."""
+def _known(feature: Feature, scores: Scores | None) -> Scores:
+    """The scores that are given, checked, or the answers' own; never numbers of two scales."""
+    if scores is None:
+        return _own_numbers(feature)
+    if not isinstance(scores, Mapping):
+        raise EstimateError(f"scores are a number for each answer, {{answer: number}}; found {abbreviated(scores)}")
+    if unknown := [answer for answer in scores if answer not in feature.answers]:
+        raise EstimateError(
+            f"{feature.name!r} has the answers {list(feature.answers)}; found {abbreviated(unknown[0])}"
+        )
+    return _own_numbers(feature) | dict(scores) if scores and set(scores) <= set(_open(feature)) else scores
+
+
+def _own_numbers(feature: Feature) -> dict[str | bool, float]:
+    """The middles of a feature's ranges that are not open, or the numbers that its answers are."""
+    if ranges := _ranges(feature):
+        return {answer: (low + high) / 2 for answer, (low, high) in ranges.items() if answer not in _open(feature)}
+    try:
+        numbers = {answer: float(answer) for answer in feature.answers if answer != feature.missing}
+    except ValueError:
+        numbers = {}
+    if not isinstance(feature, Choice) or not numbers or not np.isfinite(list(numbers.values())).all():
+        raise EstimateError(f"{feature.name!r} has neither ranges nor numbers: {GIVE_SCORES}")
+    return dict(numbers)
+
+
+def _ranges(feature: Feature) -> dict[str | bool, tuple[float, float]]:
+    """The ends of a feature's ranges, by its answers; nothing if it has none."""
     edges = feature.edges if isinstance(feature, Choice) else ()
-    if not edges:
-        raise EstimateError(f"{feature.name!r} has no ranges: {GIVE_SCORES}")
-    found: dict[str | bool, float] = {}
-    for answer, (low, high) in zip(map(str, feature.answers), pairwise(edges), strict=False):
-        if not np.isfinite(low) or not np.isfinite(high):
-            told = f"the range {answer!r} of {feature.name!r} is open and has no middle"
-            raise EstimateError(f"{told}: {GIVE_SCORES}")
-        found[answer] = (low + high) / 2
-    return found
+    return dict(zip(feature.answers, pairwise(edges), strict=False))
+
+
+def _open(feature: Feature) -> list[str | bool]:
+    """The ranges of a feature that have no middle."""
+    return [answer for answer, ends in _ranges(feature).items() if not np.isfinite(ends).all()]
 
 
 def _number(score: Any) -> float:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
 
-from deniable.counts.as_counts import as_counts
-from deniable.counts.checks import check_different
+from deniable.counts.as_counts import as_counts, no_counts
+from deniable.counts.checks import check_different, listed_names
 from deniable.counts.counts import Counts
 from deniable.counts.fit import fits
 from deniable.errors import (
@@ -67,9 +67,7 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
             f"found {abbreviated(method)}. Maximum likelihood needs the reports: "
             "dn.maximum_likelihood(reports, names)"
         )
-    if not isinstance(names, str | Sequence):
-        raise EstimateError(f'estimate takes a list of features, ["a", "b"]; found {abbreviated(names)}')
-    names = [names] if isinstance(names, str) else list(names)
+    names = listed_names(names, "estimate")
     several = isinstance(counts, list | tuple)
     counts = [as_counts(one, names) for one in counts] if several else as_counts(counts, names)
     made = _of_waves(counts, names, method) if several else _of_one(counts, names, method)
@@ -90,7 +88,7 @@ def _sources(counts: Sequence[Counts]) -> Sources:
 def _of_one(counts: Any, names: Sequence[str], method: str) -> Read:
     """What the counts of one survey say."""
     if not isinstance(counts, Counts):
-        raise EstimateError(f"estimate takes counts, as dn.count or Counts.load give them; found {abbreviated(counts)}")
+        raise EstimateError(no_counts("estimate takes", counts))
     if not counts.plan.has_arms and not counts.asked(*names):
         raise EstimateError("there are no reports to estimate from")
     _check_cells([counts], names, method)

@@ -47,10 +47,14 @@ def equalities(features: Features, n: int, known: Shares | Sums, zeros: Cells) -
 def _known_shares(features: Features, n: int, known: Shares) -> Iterator[Equality]:
     """The equalities of known proportions."""
     for name, shares in known.items():
-        if not isinstance(shares, Mapping) or not all(_is_share(share) for share in shares.values()):
-            raise EstimateError(
-                f"known shares are {{feature: {{answer: share}}}}, from 0 to 1; found {abbreviated(known)}"
-            )
+        if not isinstance(shares, Mapping):
+            told = "known shares are {feature: {answer: share}}"
+            raise EstimateError(f"{told}; found {abbreviated(shares)} for {name!r}")
+        for answer, share in shares.items():
+            if not _is_share(share):
+                raise EstimateError(
+                    f"known shares are from 0 to 1; found {abbreviated(share)} for {answer!r} of {name!r}"
+                )
         if sum(shares.values()) > 1 + SLACK:
             raise EstimateError(f"the known shares of {name!r} sum to {sum(shares.values()):.6g}, more than 1")
         for answer, share in shares.items():

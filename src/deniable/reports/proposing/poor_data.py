@@ -21,6 +21,10 @@ def decimal_commas(spelt: Collection[str]) -> bool:
     return len(after) == len(found) or any(int(one[1]) >= int(one[2]) for one in after)
 
 
+# Why nothing is proposed for a column in which nobody answered.
+NO_ANSWERS = "it holds no answers"
+
+
 def nothing_proposed(names: Sequence[str], why: Sequence[str], source: Any) -> str:
     """Why nothing is proposed at all, and what can be done about it; `source` is a file, or None."""
     file = "" if source is None else f"{source}: "
@@ -32,4 +36,6 @@ def nothing_proposed(names: Sequence[str], why: Sequence[str], source: Any) -> s
             f"{file}there is one column, {listed(names)}: if columns are separated by {marks[0]!r}, say "
             f"--delimiter {marks[0]!r} (delimiter={marks[0]!r})"
         )
+    if all(NO_ANSWERS in one for one in why):
+        return f"{file}there are no answers, only the names of columns: {listed(names)}"
     return f"{file}no column can be proposed as a question: {'; '.join(why)}"

@@ -12,7 +12,7 @@ from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
 from deniable.reports.proposing.columns import Column, columns_of
 from deniable.reports.proposing.orders import alphabetical, recognised
-from deniable.reports.proposing.poor_data import DECIMALS, decimal_commas, nothing_proposed
+from deniable.reports.proposing.poor_data import DECIMALS, NO_ANSWERS, decimal_commas, nothing_proposed
 from deniable.reports.proposing.ranges import round_edges
 from deniable.reports.reading.multi_select import parts
 from deniable.reports.reading.words import MISSING, NO, YES, plain
@@ -62,7 +62,7 @@ def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
 def _proposed(column: Column) -> Proposed:
     """The question of one column, and why."""
     if not column.given:
-        return Proposed(column.name, None, "it holds no answers")
+        return Proposed(column.name, None, NO_ANSWERS)
     kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": _of_lists}
     if column.kind not in kinds:
         return Proposed(column.name, None, f"it holds {column.kind}; write it as text or numbers")

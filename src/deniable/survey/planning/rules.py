@@ -63,7 +63,7 @@ def rules_for(
 
 def _groups(schema: Schema, places: Mapping[str, int], what: str, given: Any) -> tuple[Group, ...]:
     """Lists of questions as sets of places; public columns, which everybody is asked, do not count."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(given, str) or not isinstance(given, Sequence) or any(isinstance(one, str) for one in given):
         raise PlanError(f'{what} is a list of lists of names, [["income", "illness"]]; found {abbreviated(given)}')
     return tuple(frozenset(places[name] for name in grouped(schema, names) if name in places) for names in given)
 

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 from deniable.client import FLAG_WORDS, MAX_VALUES, look_alike, number, number_text, seen, unreadable
@@ -47,6 +47,8 @@ def checked_values(name: str, values: Iterable[str], *, least: int) -> tuple[str
     """Values as a tuple of different texts, at least so many."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise SchemaError(f"{abbreviated(name)}: values must be a list of texts; found {abbreviated(values)}")
+    if isinstance(values, Set):
+        raise SchemaError(f"{abbreviated(name)}: values must be in an order, in a list; found a set, which has none")
     values = tuple(values)
     for value in values:
         check_text(value, f"a value of {abbreviated(name)}")
