@@ -1,6 +1,7 @@
 """The endpoints: what each answers to whom, batches, retries, and what happens when there is too much to do."""
 
 import io
+import itertools
 import random
 import socket
 import threading
@@ -317,6 +318,46 @@ def test_counts_page_and_export_agree_before_and_after_sealing(served: Served, t
     page = served.http.get("/page", headers=served.auth)
     assert "401" in page.text
     assert served.token not in page.text
+
+
+def test_counts_and_exports_of_the_same_reports_do_not_add_however_they_were_got(tmp_path: Path) -> None:
+    rng, store = random.Random(16), tmp_path / "survey.db"
+    got: list[dn.Counts] = []
+
+    def send(served: Served, count: int) -> None:
+        batch = b"".join(rng.randbytes(16) + a_report(rng) for _ in range(count))
+        served.http.post("/batches", content=batch, headers=OF_PLAN)
+
+    def keep(served: Served, url: str, auth: dict[str, str]) -> None:
+        path = tmp_path / f"{len(got)}{'.npz' if url == '/counts' else '.parquet'}"
+        path.write_bytes(served.http.get(url, headers=auth).content)
+        got.append(dn.Counts.load(path) if url == "/counts" else dn.count(path, order=2))
+
+    with Served(store, [PLAN.to_json()]) as served:
+        auth = served.auth  # shown at the first start alone
+        send(served, 20)
+        keep(served, "/counts", auth)
+        send(served, 5)
+        keep(served, "/counts", auth)  # more of the same, still open
+    with Served(store, [PLAN.to_json()]) as served:
+        keep(served, "/counts", auth)  # after a new start
+        served.http.post("/seal", headers=auth)
+        keep(served, "/counts", auth)
+        keep(served, "/export/1-1.parquet", auth)
+        keep(served, "/export/1-1.parquet", auth)
+        assert [counts.n for counts in got] == [20, 25, 25, 25, 25, 25]
+        for one, other in itertools.combinations(got, 2):
+            with pytest.raises(dn.CountError, match="share a source"):
+                one + other
+        send(served, 7)
+        served.http.post("/seal", headers=auth)
+        keep(served, "/export/2-1.parquet", auth)
+        assert (got[3] + got[-1]).n == 32  # other parts add
+    with Served(tmp_path / "other.db", [PLAN.to_json()]) as served:
+        auth = served.auth
+        send(served, 3)
+        keep(served, "/counts", auth)
+        assert (got[0] + got[-1]).n == 23  # and so do other stores
 
 
 def test_the_page_is_shown_to_whoever_types_the_token(served: Served) -> None:

@@ -107,6 +107,22 @@ def test_plans_are_kept_and_numbered_once(store: Store) -> None:
     assert store.plans() == {1: PLANS[0].to_json(), 2: PLANS[1].to_json()}
 
 
+def test_a_file_keeps_the_name_that_it_got_and_another_has_another(tmp_path: Path) -> None:
+    names = []
+    for file in ("one.db", "one.db", "two.db"):
+        opened = SqliteLog(tmp_path / file)
+        names.append(opened.name())
+        opened.close()
+    assert names[0] == names[1] != names[2]
+
+
+def test_all_processes_of_a_database_see_its_one_name(database: str) -> None:
+    one, two = PostgresStore(database), PostgresStore(database)
+    assert one.name() == two.name() != ""
+    one.close()
+    two.close()
+
+
 def test_analysts_are_added_replaced_and_dropped(store: Store) -> None:
     assert not store.set_analyst("ann", b"1")
     assert not store.set_analyst("bob", b"2")

@@ -4,6 +4,7 @@ A part is counted once, when it is sealed, from the reports in the order in whic
 same transaction. Results so far are the counts of sealed parts and a tally of what is not sealed yet.
 """
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +17,7 @@ from deniable.collect.writer import Busy, today
 from deniable.counts.counts import Counts
 from deniable.counts.tally import Tally
 from deniable.errors import CollectError
+from deniable.files import Sources
 from deniable.kernels import plain
 from deniable.reports.fields import report_bytes
 from deniable.reports.parquet import write
@@ -42,6 +44,12 @@ def new_tally(plan: Plan) -> Tally:
     return tally
 
 
+def source_of(store: Store, part: int, number: int) -> Sources:
+    """What says whose a part's reports are, in its export and in all counts of it, so that none are added twice."""
+    name = hashlib.sha256(f"{store.name()}/{part}/{number}".encode()).hexdigest()[:32]
+    return {name: f"part {part} of a collector's store"}
+
+
 def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event) -> None:
     """Sort a closed part by id and count it; given up, as if it had not begun, if it is to end meanwhile.
 
@@ -51,6 +59,7 @@ def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event)
     counts = []
     for number in store.plans_in(part):
         tally, start = new_tally(plans[number]), time.monotonic()
+        tally.sources = source_of(store, part, number)
         for chunk in sealing.chunks(number):
             sealing.keep(number, chunk)
             tally.add(reports_in(chunk, plans[number]))
@@ -65,7 +74,8 @@ def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event)
 
 def export(store: Store, part: int, number: int, plan: Plan, path: Path) -> int:
     """Write a plan's reports of a sealed part to a Parquet file, in the order of their ids; return how many."""
-    return write(path, plan, (reports_in(chunk, plan) for chunk in store.read(part, number)))
+    (source,) = source_of(store, part, number)
+    return write(path, plan, (reports_in(chunk, plan) for chunk in store.read(part, number)), source)
 
 
 def _to_bytes(counts: Counts) -> bytes:
@@ -142,6 +152,7 @@ class Results(Thread):
         for part in parts:
             if not part.sealed:
                 for data in store.read(part.number, number):
+                    tally.sources = {**tally.sources, **source_of(store, part.number, number)}
                     tally.add(reports_in(data, tally.plan))
         counts = tally.counts()
         for own in self._sealed(store, {part.number for part in parts if part.sealed}, number):

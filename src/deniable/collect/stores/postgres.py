@@ -6,6 +6,7 @@ closed. A transaction that meets another one about the same id is done again, an
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from secrets import token_hex
 from threading import RLock
 from typing import Any
 
@@ -34,6 +35,7 @@ create table if not exists deniable_counts(
     part integer, plan integer, n bigint not null, data bytea not null, primary key(part, plan));
 create table if not exists deniable_invitations(hash bytea primary key, spent boolean not null default false);
 create table if not exists deniable_analysts(name text primary key, hash bytea not null);
+create table if not exists deniable_store(name text not null);
 """
 
 
@@ -55,6 +57,8 @@ class PostgresStore(Store):
             with self.db.transaction():
                 self.db.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                 self.db.execute(TABLES)
+                made = "insert into deniable_store select %s where not exists (select from deniable_store)"
+                self.db.execute(made, (token_hex(16),))
 
     def in_words(self, error: Exception) -> str:
         """What failed; the database's address stays out of it, as it may hold a password."""
@@ -134,6 +138,10 @@ class PostgresStore(Store):
         waiting = "select count(*) from deniable_reports join deniable_parts using (part) where not sealed"
         ((total,),) = self._all(f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})")
         return int(total)
+
+    def name(self) -> str:
+        ((name,),) = self._all("select name from deniable_store")
+        return str(name)
 
     def empty_log(self) -> None:
         """The log is the database's own."""

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from threading import RLock
 from typing import Any
 
@@ -37,6 +38,7 @@ create index if not exists sorted_groups on groups(part, plan, first) where firs
 create table if not exists counts(part integer, plan integer, n integer, data blob, primary key(part, plan)) strict;
 create table if not exists invitations(hash blob primary key, spent integer) strict, without rowid;
 create table if not exists analysts(name text primary key, hash blob) strict, without rowid;
+create table if not exists store(name text) strict;
 """
 
 
@@ -102,6 +104,7 @@ class SqliteLog(Store):
             _write_anew(Path(f"{self.path}-wal"), vfs)
         with self.db:
             self.db.execute(f"pragma application_id={APPLICATION}; {TABLES}")
+            self.db.execute("insert into store select ? where not exists (select 1 from store)", (token_hex(16),))
         self.empty_log()
         self._all(f"pragma user_version={VERSION}")  # the log begins anew, on the disk, too
 
@@ -224,6 +227,10 @@ class SqliteLog(Store):
 
     def total(self) -> int:
         return self.reports
+
+    def name(self) -> str:
+        ((name,),) = self._all("select name from store")
+        return str(name)
 
     def empty_log(self) -> None:
         """Copy the write-ahead log into the file, and empty it.

@@ -130,6 +130,10 @@ class Store(ABC):
         """About how many reports are stored."""
 
     @abstractmethod
+    def name(self) -> str:
+        """The random name that the store got when it was made; a copy has the same."""
+
+    @abstractmethod
     def empty_log(self) -> None:
         """Let go of the log of transactions, which says in which order they came, if this store has one of its own."""
 
