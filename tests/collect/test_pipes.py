@@ -34,8 +34,9 @@ def wide_reports(count: int, seed: int = 1) -> dict[str, bytes]:
     }
 
 
-def in_order(found: dict[str, bytes], plan: dn.Plan = PLAN) -> dn.Reports:
-    return dn.Reports.from_bytes([found[id] for id in sorted(found)], plan)
+def written(path: Path) -> list[bytes]:
+    """The reports of a file, in an order that is the same for the same reports."""
+    return sorted(dn.Reports.load(path).to_bytes())
 
 
 def ndjson(path: Path, rows: list[tuple[str, str]]) -> None:
@@ -71,7 +72,7 @@ def test_every_kind_of_file_and_text_is_read(tmp_path: Path, kind: str, text: st
     (found,) = collect([str(tmp_path / f"in{kind}")], PLAN, tmp_path / "out")
     assert (found.reports, found.same, found.refused) == (60, 0, 0)
     assert found.path == tmp_path / "out" / "in.parquet"
-    assert dn.Reports.load(found.path) == in_order(sent)
+    assert written(found.path) == sorted(sent.values())
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["in.parquet"]
 
 
@@ -80,7 +81,7 @@ def test_long_reports_are_read_in_every_text(tmp_path: Path, text: Callable[[byt
     sent = wide_reports(30)
     ndjson(tmp_path / "in.ndjson", [(id, text(report)) for id, report in sent.items()])
     (found,) = collect([str(tmp_path / "in.ndjson")], WIDE, tmp_path)
-    assert dn.Reports.load(found.path) == in_order(sent, WIDE)
+    assert written(found.path) == sorted(sent.values())
 
 
 def test_bytes_in_parquet_are_taken_as_they_are(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def test_bytes_in_parquet_are_taken_as_they_are(tmp_path: Path) -> None:
     table = pa.table({"report": list(sent.values()), "id": [bytes.fromhex(id) for id in sent]})
     pq.write_table(table, tmp_path / "in.parquet")
     (found,) = collect([str(tmp_path / "in.parquet")], PLAN, tmp_path / "out")
-    assert dn.Reports.load(found.path) == in_order(sent)
+    assert written(found.path) == sorted(sent.values())
 
 
 def test_each_id_is_taken_once_over_all_inputs(tmp_path: Path) -> None:
@@ -98,8 +99,42 @@ def test_each_id_is_taken_once_over_all_inputs(tmp_path: Path) -> None:
     csv(tmp_path / "b.csv", [(id, r.hex()) for id, r in (second | again).items()])
     a, b = collect([str(tmp_path / "a.ndjson"), str(tmp_path / "b.csv")], PLAN, tmp_path / "out")
     assert (a.reports, a.same, b.reports, b.same) == (30, 30, 30, 10)
-    assert dn.Reports.load(b.path) == in_order(second)
+    assert written(b.path) == sorted(second.values())
     assert dn.count(str(tmp_path / "out" / "*.parquet")).n == 60
+
+
+def test_the_order_of_reports_tells_nothing_even_to_who_knows_all_ids(tmp_path: Path) -> None:
+    rng = random.Random(9)
+    sent = [(str(number), bytes([rng.randrange(2)])) for number in range(200)]
+    plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    ndjson(tmp_path / "in.ndjson", [(id, report.hex()) for id, report in sent])
+    orders = []
+    for _ in range(2):
+        (found,) = collect([str(tmp_path / "in.ndjson")], plan, tmp_path)
+        orders.append(list(dn.Reports.load(found.path).to_bytes()))
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(report for _, report in sent)
+    assert orders[0] != orders[1]  # equal in less than 1 of 10^50 runs
+
+
+def test_the_command_writes_over_no_earlier_reports_unless_told(tmp_path: Path) -> None:
+    PLAN.save(tmp_path / "plan.json")
+
+    def run(lines: str, *more: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "deniable", "collect", "plan.json", "-", "-o", "reports", *more]
+        done = subprocess.run(command, cwd=tmp_path, input=lines, capture_output=True, text=True)
+        return done.returncode, done.stderr
+
+    assert run('{"report": "00"}\n' * 3) == (0, "Wrote reports/stdin.parquet (3 reports).\n")
+    code, error = run('{"report": "00"}\n')
+    assert (code, error.split("; ")[0]) == (1, "deniable: reports/stdin.parquet: exists already (of an earlier run)")
+    assert len(dn.Reports.load(tmp_path / "reports" / "stdin.parquet")) == 3
+    assert run('{"report": "00"}\n', "--force") == (0, "Wrote reports/stdin.parquet (1 reports).\n")
+
+
+def test_a_file_is_no_folder_for_reports(tmp_path: Path) -> None:
+    ndjson(tmp_path / "in.ndjson", [])
+    with pytest.raises(CollectError, match=r"in\.ndjson: cannot be a folder for reports"):
+        list(collect([str(tmp_path / "in.ndjson")], PLAN, tmp_path / "in.ndjson"))
 
 
 def test_ids_of_any_form_are_told_apart_and_rows_without_one_are_all_taken(tmp_path: Path) -> None:
@@ -222,5 +257,5 @@ def test_the_command_reads_files_and_standard_input(tmp_path: Path) -> None:
         "Wrote reports/in.parquet (5 reports).\n"
         "Wrote reports/stdin.parquet (0 reports, 5 sent again, 1 refused: see reports/stdin.refused.ndjson).\n"
     )
-    assert dn.Reports.load(tmp_path / "reports" / "in.parquet") == in_order(sent)
+    assert written(tmp_path / "reports" / "in.parquet") == sorted(sent.values())
     assert CHECKED.length == 1

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command
+from deniable.cli.options import add_command, add_force, check_new
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -130,16 +130,20 @@ def add_collect(commands: "Commands") -> None:
     command.add_argument(
         "-o", "--output", required=True, metavar="FOLDER", help="where to write one Parquet file for each input"
     )
+    add_force(command)
     command.set_defaults(run=_collect)
 
 
 def _collect(arguments: argparse.Namespace) -> None:
     with _extra():
-        from deniable.collect.pipes import collect
+        from deniable.collect.pipes import collect, written_to
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
-    for found in collect(arguments.inputs, plan, Path(arguments.output)):
+    folder = Path(arguments.output)
+    for name in arguments.inputs:
+        check_new(str(written_to(name, folder)), force=arguments.force, why="of an earlier run")
+    for found in collect(arguments.inputs, plan, folder):
         again = f", {found.same:,} sent again" if found.same else ""
         refused = f", {found.refused:,} refused: see {found.refused_path}" if found.refused else ""
         print(f"Wrote {found.path} ({found.reports:,} reports{again}{refused}).", file=sys.stderr)

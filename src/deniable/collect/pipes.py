@@ -60,7 +60,7 @@ class Collected:
 
 
 def collect(inputs: Sequence[str], plan: Plan, folder: Path) -> Iterator[Collected]:
-    """Write the reports of each input to a Parquet file in a folder, in the order of their ids, each id once.
+    """Write the reports of each input to a Parquet file in a folder, each id once, in an order drawn at random.
 
     Parameters
     ----------
@@ -77,16 +77,32 @@ def collect(inputs: Sequence[str], plan: Plan, folder: Path) -> Iterator[Collect
     Collected
         What became of each input, once it is written.
     """
-    names = [_name(one) for one in inputs]
-    for name in names:
-        if names.count(name) > 1:
-            raise CollectError(f"two inputs would be written to {folder / name}.parquet; rename one, or run twice")
-    folder.mkdir(parents=True, exist_ok=True)
+    paths = [written_to(one, folder) for one in inputs]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise CollectError(f"two inputs would be written to {path}; rename one, or give each a folder of its own")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CollectError(f"{folder}: cannot be a folder for reports: {error.strerror}") from None
     with TemporaryDirectory(dir=folder, prefix=".collect-") as temporary, _log(Path(temporary) / "seen.db") as log:
+        key = os.urandom(ID_BYTES)
         number = log.add_plan(plan.fingerprint, plan.to_json(), ReportForm.of(plan.to_json()).size)
-        for day, (one, name) in enumerate(zip(inputs, names, strict=True), 1):
+        for day, (one, path) in enumerate(zip(inputs, paths, strict=True), 1):
             log.open_part(day)
-            yield _one(_rows(one), _Sink(log, number, day, plan), folder / f"{name}.parquet", Path(temporary))
+            yield _one(_rows(one), _Sink(log, number, day, plan, key), path, Path(temporary))
+
+
+def written_to(given: str, folder: Path) -> Path:
+    """The file that an input's reports are written to, after a check that it can be read."""
+    if given == STDIN:
+        return folder / "stdin.parquet"
+    path = Path(given)
+    if not path.is_file():
+        raise CollectError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
+    if path.suffix.lower() not in KINDS:
+        raise CollectError(f"{path}: reports are read from {', '.join(KINDS)}; found {path.suffix or 'no ending'}")
+    return folder / f"{path.stem}.parquet"
 
 
 @contextmanager
@@ -105,6 +121,7 @@ class _Sink(NamedTuple):
     number: int  # of the plan in the log
     part: int
     plan: Plan
+    key: bytes  # drawn anew each time, so that who knows all ids cannot tell which report is whose by their order
 
 
 def _one(rows: Iterator[Row], sink: _Sink, path: Path, temporary: Path) -> Collected:
@@ -114,7 +131,7 @@ def _one(rows: Iterator[Row], sink: _Sink, path: Path, temporary: Path) -> Colle
     aside = temporary / "refused.ndjson"
     with aside.open("w", encoding="utf-8") as file:
         for some in watched(_together(rows), "rows read"):
-            taken = [_entry(row, form, sink.number) for row in some]
+            taken = [_entry(row, form, sink) for row in some]
             entries = [entry for entry in taken if isinstance(entry, Entry)]
             outcomes = iter(sink.log.write(entries, sink.part) if entries else [])
             for row, entry in zip(some, taken, strict=True):
@@ -139,14 +156,14 @@ def _together(rows: Iterator[Row]) -> Iterator[list[Row]]:
         yield some
 
 
-def _entry(row: Row, form: ReportForm, plan: int) -> Entry | str:
+def _entry(row: Row, form: ReportForm, sink: _Sink) -> Entry | str:
     """A row as an entry of the store, or what is wrong with it."""
     if row.fault is not None:
         return row.fault
     report = _report(row.report, form.size)
     if isinstance(report, str):
         return report
-    return form.fault(report) or Entry(_id(row.id), plan, report)
+    return form.fault(report) or Entry(_id(row.id, sink.key), sink.number, report)
 
 
 def _report(given: Any, size: int) -> bytes | str:
@@ -169,31 +186,17 @@ def _report(given: Any, size: int) -> bytes | str:
         return "the report is neither base64 nor hexadecimal digits"
 
 
-def _id(given: Any) -> bytes:
-    """The id of a report in 16 bytes: 32 hexadecimal digits as they are, a hash of other ids, else a random one."""
+def _id(given: Any, key: bytes) -> bytes:
+    """What stands for the id of a report in 16 bytes: its hash under a key; where there is no id, random bytes."""
     if given is None or given == "":
         return os.urandom(ID_BYTES)
-    if isinstance(given, bytes) and len(given) == ID_BYTES:
-        return given
     if isinstance(given, str) and HEX_ID.fullmatch(given):
-        return bytes.fromhex(given)
-    text = given if isinstance(given, bytes) else str(given).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(text).digest()[:ID_BYTES]
+        given = bytes.fromhex(given)  # of either case
+    text = given if isinstance(given, bytes) else b"text " + str(given).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, key=key, digest_size=ID_BYTES).digest()
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-
-
-def _name(given: str) -> str:
-    """The name of an input without its ending, after a check that it can be read."""
-    if given == STDIN:
-        return "stdin"
-    path = Path(given)
-    if not path.is_file():
-        raise CollectError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'no such file'}")
-    if path.suffix.lower() not in KINDS:
-        raise CollectError(f"{path}: reports are read from {', '.join(KINDS)}; found {path.suffix or 'no ending'}")
-    return path.stem
 
 
 def _rows(given: str) -> Iterator[Row]:
