@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deniable.collect.collector import Collector
+from deniable.collect.serve import opener, server_for
 from deniable.collect.stores.sqlite_log import SqliteLog
 from tests.support.collect.processes import COMMAND, Forks, Process, Senders
 from tests.support.collect.served import OF_PLAN, PLAN, a_report, an_id
@@ -110,6 +112,25 @@ def test_nothing_acknowledged_is_lost_by_kills_and_nothing_is_stored_twice(tmp_p
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("origin", ["app.example", "https://app.example/", "https://App.example", "*", "null"])
+def test_an_origin_that_no_browser_sends_is_refused(tmp_path: Path, origin: str) -> None:
+    PLAN.save(tmp_path / "plan.json")
+    command = [*COMMAND, "plan.json", "--store", "survey.db", "--port", "0", "--origin", origin]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "deniable: --origin takes an address like https://app.example" in done.stderr
+
+
+def test_a_second_signal_breaks_nothing_off(tmp_path: Path) -> None:
+    collector = Collector(opener(str(tmp_path / "survey.db")), [PLAN.to_json()])
+    server = server_for(collector)
+    for _ in range(2):
+        server.handle_exit(signal.SIGINT, None)
+    assert server.should_exit
+    assert not server.force_exit
+    collector.stop()
+
+
 def test_who_collects_kept_answers_is_told_that_a_store_is_for_one_wave(tmp_path: Path) -> None:
     with Process(tmp_path, plan=PLAN.keep()) as running:
         assert running.process.stderr is not None

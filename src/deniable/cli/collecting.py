@@ -80,12 +80,12 @@ def _serve(arguments: argparse.Namespace) -> None:
         signatures={fingerprint: found.to_json() for fingerprint, found in signed.items() if found},
     )
     try:
+        server = server_for(collector, origins=arguments.origin)
         _show_token(collector, arguments.new_token)
         address = listening.getsockname()
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
         print(f"Collecting at {url}; results at {url}/page with the token. Ctrl-C stops.", file=sys.stderr, flush=True)
         _say_that_waves_stand_apart([path for path, plan in plans.items() if plan.kept])
-        server = server_for(collector, origins=arguments.origin)
         serve(server, listening)
     finally:
         collector.stop()

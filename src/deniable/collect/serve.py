@@ -1,20 +1,23 @@
 """Serving the collector over HTTP until a signal asks to stop; then what was acknowledged is stored."""
 
+import re
 import signal
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
 from deniable.collect.app import application
 from deniable.collect.collector import Collector
 from deniable.collect.stores.store import Store
-from deniable.errors import CollectError, DeniableError
+from deniable.errors import CollectError, DeniableError, abbreviated
 
 BACKLOG = 256  # So many connections wait to be accepted; more are refused by the system.
 KEEP_ALIVE = 30  # Seconds that a connection without requests is kept.
 STOP_SECONDS = 20  # Requests that are under way have so long to end after a signal.
+ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]+)?")  # of a page, as its browser sends it
 
 
 def opener(where: str) -> Callable[[], Store]:
@@ -34,9 +37,20 @@ def opener(where: str) -> Callable[[], Store]:
     return lambda: SqliteLog(Path(where))
 
 
+class _Server(uvicorn.Server):
+    """A server that a second signal does not make break off what the first one lets end: no answer is lost to it."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - as uvicorn calls it
+        self.should_exit = True
+
+
 def server_for(collector: Collector, *, origins: Sequence[str] = ()) -> uvicorn.Server:
     """The server of a collector. It logs no requests, and takes no addresses from headers."""
-    return uvicorn.Server(
+    for origin in origins:
+        if not ORIGIN.fullmatch(origin):
+            wanted = "https://app.example, as browsers send it: small letters, no path and no slash at the end"
+            raise CollectError(f"--origin takes an address like {wanted}; found {abbreviated(origin)}")
+    return _Server(
         uvicorn.Config(
             application(collector, origins=origins),
             lifespan="on",

@@ -23,6 +23,9 @@ PARQUET, ZIP = b"PAR1", b"PK"
 OTHERS = {
     ".toml": "a survey file promises nothing yet: `deniable plan` makes a plan of it",
     ".csv": "these are answers, or results: show takes a plan, reports or counts",
+    ".sig": "a signature promises nothing by itself: `deniable verify` checks it against its plan",
+    ".ndjson": "rows of a pipe: `deniable collect` makes reports of them",
+    ".db": "a collector's store: `deniable serve` opens it, and gives its counts and reports",
     ".html": "open a page in a browser: show takes a plan, reports or counts",
 }
 
