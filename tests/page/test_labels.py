@@ -54,7 +54,7 @@ def test_tables_in_the_terminal_say_labels_and_files_say_names(
     assert main(["table", path, "smoker", "age", "--csv"]) == 0
     written = capsys.readouterr().out.splitlines()
     assert written[0].startswith("smoker,age,proportion")
-    assert [line.split(",")[:2] for line in written[1:3]] == [["False", "young"], ["False", "old"]]
+    assert [line.split(",")[:2] for line in written[1:3]] == [["no", "young"], ["no", "old"]]
     assert main(["conditional", path, "age", "--given", "smoker"]) == 0
     assert "kept to themselves" in capsys.readouterr().out
 

@@ -38,6 +38,7 @@ from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
 from deniable.tables.table import SHARES, About, Column, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Product = dict[str, Array]  # weights of the features that a share looks at
 
@@ -185,7 +186,7 @@ class Among:
         told = []
         for name in self.kept:
             feature = feature_named(self.est.features, name)
-            *first, last = (str(feature.answers[place]) for place in self.answers(feature))
+            *first, last = (answer_as_text(feature.answers[place]) for place in self.answers(feature))
             told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
         return f"among those with {'; '.join(told)}"
 

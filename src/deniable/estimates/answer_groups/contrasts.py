@@ -31,6 +31,7 @@ from deniable.inference.results import JointAnswer
 from deniable.inference.tensors import contract, flat
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONTRASTS, CONTRASTS_OF_MEANS, About, Column, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Contrasts = Mapping[str, Mapping[str | bool, float]]
 
@@ -157,7 +158,7 @@ def _contrasts(here: Among, by: Feature, weights: Any) -> dict[str, Array]:
     if weights is None:
         pairs = combinations(range(len(answers)), 2)
         size = np.eye(len(answers))
-        return {f"{answers[i]} - {answers[j]}": size[i] - size[j] for i, j in pairs}
+        return {f"{answer_as_text(answers[i])} - {answer_as_text(answers[j])}": size[i] - size[j] for i, j in pairs}
     if not isinstance(weights, Mapping) or not all(isinstance(own, Mapping) and own for own in weights.values()):
         told = 'contrasts are {name: {answer: weight}}, such as {"young less old": {"18-29": 1, "65+": -1}}'
         raise EstimateError(f"{told}; found {abbreviated(weights)}")
