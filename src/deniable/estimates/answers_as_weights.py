@@ -214,7 +214,7 @@ def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About,
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
     columns: dict[str, Column] = {name: of_one_type(own) for name, own in zip(names, labels, strict=True)}
-    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about)
+    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about, features)
 
 
 def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:

@@ -124,8 +124,25 @@ def contrasts(
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
     crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
-    about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n, influence=crafted)
+    about = About(
+        f"{_what_in_words(what)}, contrasts by {by}",
+        kind,
+        est.subject,
+        level,
+        est.asked,
+        respondents=est.n,
+        influence=crafted,
+    )
     return Table(columns, ("contrast",), about)
+
+
+def _what_in_words(what: Any) -> str:
+    """What is compared: a feature, or some of its answers."""
+    if isinstance(what, str):
+        return what
+    name, answers = what
+    every = answers if isinstance(answers, list | tuple) else [answers]
+    return f"{name}: {' or '.join(map(answer_as_text, every))}"
 
 
 def group_results(here: Among, what: Any, by: Feature, scores: Scores | None) -> GroupResults:
