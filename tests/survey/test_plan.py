@@ -246,10 +246,10 @@ def test_print_is_a_table_for_a_privacy_officer() -> None:
 
 def test_printed_odds_are_not_understated() -> None:
     text = str(dn.Plan(SCHEMA, epsilon=1.0))
-    odds = float(text.split("more than ")[1].split(" times")[0])
+    odds = float(text.split("by at most ")[1].split(" times")[0])
     assert odds >= math.exp(dn.Plan(SCHEMA, epsilon=1.0).epsilon)
     many = dn.Plan(dn.Schema([dn.Flag(f"f{i}") for i in range(100)]), epsilon=900.0)
-    assert f"more than e^{math.ceil(many.epsilon * 1e4) / 1e4:.4f} times" in str(many)
+    assert f"by at most e^{math.ceil(many.epsilon * 1e4) / 1e4:.4f} times" in str(many)
 
 
 @pytest.mark.parametrize("epsilon", [10**400, Fraction(10**400)])
