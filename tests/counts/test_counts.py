@@ -136,6 +136,27 @@ def test_counts_are_frozen() -> None:
             array[0] = 1
 
 
+def test_of_a_flag_false_follows_if_every_report_marks_as_many() -> None:
+    """10 reports with GRR, 4 of True and 1 of no answer, are 5 of False; bits of unary encoding say nothing of it."""
+    schema = dn.Schema([dn.Choice("b", ["x", "y"]), dn.Flag("a", missing="no answer")])
+    pairs = {"b": dn.GRR(epsilon=1.0), "a": dn.GRR(epsilon=1.0)}
+    counts = dn.Counts(dn.Plan(schema, pairs), {("b", "a"): [[10, 4, 1], [6, 2, 1], [4, 2, 0]]})
+    assert counts.evidence("a").tolist() == [10, 5, 4, 1]
+    assert counts.evidence("b", "a").tolist() == [[10, 5, 4, 1], [6, 3, 2, 1], [4, 2, 2, 0]]
+    with pytest.raises(
+        dn.CountError, match=r"must have shape \(4,\), one more than the evidence columns; found \(3,\)"
+    ):
+        dn.Counts(dn.Plan(schema, pairs | {"a": dn.UnaryEncoding(p=0.2, q=0.6)}), {"a": [10, 4, 1]})
+
+
+def test_counts_of_nobody_and_of_people_who_were_not_counted() -> None:
+    plan = PLANS["one flag"]
+    assert dn.Counts(plan, n=0).n == 0
+    assert dn.Counts(plan, n=7).n == 7
+    with pytest.raises(dn.CountError, match="at least the 4 that were counted; found 3"):
+        dn.Counts(plan, {"a": [4, 1]}, n=3)
+
+
 def test_counts_add_only_to_counts() -> None:
     counts = dn.Counts(MIXED, {"flag": [3, 1]})
     with pytest.raises(TypeError):

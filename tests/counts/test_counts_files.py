@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.counts import counts_files
 
 PLAN = dn.Plan(
     dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["a", "b", "c"])]),
@@ -90,6 +91,16 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "two values in one report": ({"moments": TWO_IN_ONE}, "moments of order 2: every report shows one value"),
     "above all": ({"tables": {"smoker": [10, 11]}}, "exceeds its margin"),
 }
+
+
+def test_counts_may_take_half_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forged(tmp_path / "counts.npz")
+    taken = 8 * sum(array.size for array in dn.Counts.load(tmp_path / "counts.npz").tables.values())
+    monkeypatch.setattr(counts_files, "physical_memory", lambda: 2 * taken)
+    dn.Counts.load(tmp_path / "counts.npz")
+    monkeypatch.setattr(counts_files, "physical_memory", lambda: 2 * taken - 2)
+    with pytest.raises(dn.CountError, match="more than half of the memory here"):
+        dn.Counts.load(tmp_path / "counts.npz")
 
 
 @pytest.mark.parametrize(("given", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())

@@ -27,7 +27,10 @@ class Group(NamedTuple):
         return sorted({path for pattern in self.tests for path in (HERE / "tests").glob(pattern)})
 
 
-DEVICE = ("test_client*.py", "test_spec.py", "survey/test_plan*.py", "survey/test_missing_and_labels.py")
+DEVICE = (
+    "test_client*.py", "test_spec.py", "test_keeping.py", "survey/test_plan*.py", "survey/test_missing_and_labels.py",
+    "survey/test_texts.py", "reports/test_answers_in.py",
+)  # fmt: skip
 RANDOM = ("reports/test_r*.py", "reports/test_perturb.py", "reports/test_arm*.py", "reports/test_missing_answers.py")
 COUNTED = ("counts/test_[!ow]*.py", "test_copies.py")  # not on engines and in warehouses
 GROUPS = {
