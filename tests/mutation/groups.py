@@ -38,7 +38,7 @@ GROUPS = {
     "protocols": Group(
         ("survey/protocols/*.py",),
         ("survey/test_protocols.py", "survey/test_dependence.py", "survey/test_privacy.py", "survey/test_plan.py",
-         "survey/test_blocks.py", "inference/test_one_feature.py", *RANDOM, "counts/test_count*.py"),
+         "survey/test_blocks.py", "inference/test_one_feature.py", "test_keeping.py", *RANDOM, "counts/test_count*.py"),
     ),
     "randomizing": Group(
         ("reports/random*.py", "kernels/perturb.py"), (*RANDOM, "reports/test_answer*.py", "test_keeping.py")
