@@ -212,3 +212,12 @@ def test_a_number_on_an_edge_is_in_the_range_above_and_on_the_last_one_in_the_la
     for outside in (-0.5, 30.5, "inf"):
         with pytest.raises(client.AnswerError, match="outside its ranges, 0 to 30"):
             client.encode(age, outside)
+
+
+def test_a_long_text_of_digits_is_read_at_once() -> None:
+    """In time that grows with its length: with the square of it, these would take minutes."""
+    assert client.number("1" * 200_000 + "x") is None
+    assert client.number("1" * 200_000 + "." + "1" * 200_000 + "e") is None
+    assert [client.number(text) for text in ("1", "1.", "1.5", ".5", "+1.5e1", ".", "1.e1", "")] == [
+        1.0, 1.0, 1.5, 0.5, 15.0, None, 10.0, None,
+    ]  # fmt: skip

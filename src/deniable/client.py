@@ -65,7 +65,7 @@ TURNED = re.compile("[\u202a-\u202e]")  # What comes after these is shown in ano
 UNSEEN = (
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = ("Your whole report", "All your reports together")
 AGAIN = (  # what a second report gives away, made afresh or from kept answers
     "This holds for one report. Another one about the same answers gives away as much again.",

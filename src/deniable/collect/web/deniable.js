@@ -101,7 +101,7 @@ const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A 
 const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS]; // A feature has no others.
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
-const NUMBER = /^([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-?inf)$/;
+const NUMBER = /^([+-]?(\d+\.?|\d*\.\d+)([eE][+-]?\d+)?|-?inf)$/;
 const TOKENS = /"([^"\\]|\\.)*"|[{}:]|[-\d][-+.\deE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
 const CONTROL = /[\p{Cc}\u2028-\u202e]/u; // control characters, ends of lines, and turns of the direction of writing
