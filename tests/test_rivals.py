@@ -54,7 +54,7 @@ def test_rivals_have_their_closed_forms(name: str) -> None:
         found.append(survey.estimate(columns))
         said.append(survey.variance(columns, SHARES[k]))
         if len(found) <= 20:  # said in closed form: a few are enough
-            other.append(make(rows, levels, k, 2.0, rng).variance(columns, SHARES[k]))
+            other.append(make(rows, levels, k, 3.0, rng).variance(columns, SHARES[k]))
     variance, claimed = np.var(found, axis=0, ddof=1), np.mean(said, axis=0)
     error = np.sqrt(2 / surveys)
     np.testing.assert_allclose(np.mean(found, axis=0), SHARES[k], atol=5 * np.sqrt(claimed.max() / surveys))

@@ -28,7 +28,7 @@ def test_from_a_messy_file_to_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     _, err = run("schema answers.csv -o survey.toml", capsys)
     assert err.splitlines() == [
         "id: a choice of 4 numbers",
-        "smoker: yes or no: 'Yes' is yes, 'no' is no, in 3 spellings; 1 without an answer ('NA' means that)",
+        "smoker: yes or no: 'Yes' is yes, 'no' is no, in 3 spellings; 1 without an answer (also 'NA')",
         "age: a choice of 2 in their order",
         "",
         "Wrote survey.toml (3 questions). Look it over.",

@@ -46,7 +46,8 @@ def test_questions_that_no_table_wants_are_spared_or_left_out(
     schema: dn.Schema, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = ("--epsilon", "2", "--want", "smoker,age")
-    assert same(planned(*some, "--spare", "10%"), dn.design(schema, epsilon=2.0, want=[("smoker", "age")], spare=0.1))
+    for options in ((), ("--spare", "10%")):
+        assert same(planned(*some, *options), dn.design(schema, epsilon=2.0, want=[("smoker", "age")], spare=0.1))
     capsys.readouterr()
     assert planned(*some, "--only-wanted", "--public", "region").schema.names == ("smoker", "age", "region")
     assert "Not asked, as no wanted table has them: drinks.\n" in capsys.readouterr().err
@@ -178,7 +179,11 @@ FAILURES: dict[str, tuple[str, list[str], str]] = {
     "order and want": ("", ["--epsilon", "1", "--order", "2", *OPTIONS], "--order wants every table"),
     "no order": ("", ["--epsilon", "1", "--order", "0"], "--order takes how many features .*; found 0"),
     "too wide": ("", ["--epsilon", "1", "--half-width", "200%"], "--half-width takes a share .* 2%; found 2"),
-    "unwanted": ("", ["--epsilon", "1", "--want", "smoker,age"], "no wanted table has 'drinks', 'region'; add them"),
+    "unwanted": (
+        "spare = 0",
+        ["--epsilon", "1", "--want", "smoker,age"],
+        "no wanted table has 'drinks', 'region'; add them",
+    ),
     "nobody": ("", ["--epsilon", "1", "--people", "0"], "--people takes how many .* above 0; found 0"),
     "empty": ("want = []", ["--epsilon", "1"], "survey.toml: want is a list of tables"),
     "text": ('want = "smoker"', ["--epsilon", "1"], "survey.toml: want is a list of tables"),

@@ -284,7 +284,7 @@ def test_odd_questions_say_what_to_do() -> None:
         (lambda: est.difference("smoker", between=(["age"], "old", "young")), "as (name, answer)"),
         (
             lambda: est.difference("smoker", between=("age", "old", "old")),
-            "two different answers; found 'old' and 'old'",
+            "two different groups of answers; 'old' is in both",
         ),
         (lambda: est.difference("smoker", between=("age", np.ones(2), "old")), "two different answers"),
         (lambda: est.project(["smoker"], ["age"]), "project takes one or more of"),

@@ -67,14 +67,14 @@ def test_nulls_are_one_more_answer_and_counted() -> None:
     assert feature == dn.Choice("x", ["a", "b", "No answer"], missing="No answer")
     feature, note = one([1, 2, 3, -9, -9], na=["-9"])
     assert feature == dn.Choice("x", ["1", "2", "3"], missing="no answer")
-    assert note.endswith("2 without an answer ('-9' means that)")
+    assert note.endswith("2 without an answer (also '-9')")
     assert "NA" in one(["NA", "DE", "NA"] * 5)[1] or one(["NA", "DE", "FR"] * 5)[0].missing == "no answer"
 
 
 def test_none_is_an_answer_among_words_and_no_answer_beside_numbers_or_yes_and_no() -> None:
     feature, note = one(["None", "Catholic", "Other", "NA"] * 5)
     assert feature == dn.Choice("x", ["Catholic", "None", "Other"], missing="no answer")
-    assert note.endswith("5 without an answer ('NA' means that)")
+    assert note.endswith("5 without an answer (also 'NA')")
     assert one(["none", "a little", "a lot"] * 5)[0] == dn.Choice("x", ["none", "a little", "a lot"])
     assert one(["None", "One", "Two"] * 5)[0].missing is None
     assert one(["1", "2", "none", "7"] * 5)[0] == dn.Choice("x", ["1", "2", "7"], missing="no answer")

@@ -367,10 +367,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "want twice": ({"want": [("a", "a")]}, "has each question once"),
     "want unknown": ({"want": ["x"]}, "no feature 'x'"),
     "unused questions": (
-        {"want": [("a", "b"), "c"]},
+        {"want": [("a", "b"), "c"], "spare": 0},
         r"no wanted table has 'd', 'e'; add them to want,.*--spare 10%\)",
     ),
-    "an unused question": ({"want": [("a", "b"), "c", "d"]}, "no wanted table has 'e'; add it to want"),
+    "an unused question": ({"want": [("a", "b"), "c", "d"], "spare": 0}, "no wanted table has 'e'; add it to want"),
     "want a pair": ({"want": ("a", "b")}, r"\[\('a', 'b'\)\] for one table of all these, \['a', 'b'\] for each"),
     "want and order": ({"want": ["a"], "order": 2}, "order wants every table of so many questions; leave it out"),
     "weight beyond": ({"weights": {("a", "b"): 1e300}}, "must be between 1e-6 and 1e6; found 1e\\+300"),

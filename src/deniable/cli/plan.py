@@ -76,7 +76,8 @@ def _add_design(command: argparse.ArgumentParser) -> None:
         "--spare",
         type=share_of,
         metavar="SHARE",
-        help="share of the people who are asked for all pairs alike, such as 10%%: for questions that no --want has",
+        help="share of the people who are asked for all pairs alike (default: none, or 10%% if some question is in no "
+        "--want)",
     )
     group.add_argument(
         "--only-wanted",

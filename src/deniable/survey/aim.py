@@ -129,6 +129,11 @@ def _is_table(names: Any, schema: Schema) -> bool:
     )
 
 
+def unwanted(names: Sequence[str], tables: Sequence[Names]) -> list[str]:
+    """The questions among `names` that no wanted table has."""
+    return [name for name in names if not any(name in table for table in tables)]
+
+
 def wanted_tables(schema: Schema, want: Any, order: int | None = None) -> tuple[Names, ...]:
     """The wanted tables, checked, each in the schema's order: those that are named, or all of so many questions."""
     if want is None:

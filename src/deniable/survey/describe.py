@@ -12,7 +12,7 @@ from math import prod
 
 from deniable.client import SCALE, log_up
 from deniable.errors import listed
-from deniable.survey.aim import Names
+from deniable.survey.aim import Names, unwanted
 from deniable.survey.arms import arm_name, different_names
 from deniable.survey.blocks import TIMES, Block
 from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
@@ -173,7 +173,7 @@ def _outlook(plan: Plan, *, colour: bool) -> list[str]:
     if plan.n is None:
         said += " Four times as many people halve them."
     loud = hardly_known(plan, widths, tables) if plan.n else ""
-    lines += _filled(said)
+    lines += _filled(" ".join([said, *_spared(plan)]))
     lines += [paint(line, ALARM, colour=colour) for line in ["", *_filled(loud)] if loud]
     return lines + (_gain_of_a_design(plan) if apart else [])
 
@@ -219,6 +219,14 @@ def _gain_of_a_design(plan: Plan) -> list[str]:
         f"person a few questions together needs about {to_two_digits(fewer)} times fewer people, at the same total "
         "epsilon: dn.design, or `deniable plan`."
     )]  # fmt: skip
+
+
+def _spared(plan: Plan) -> Iterator[str]:
+    """One sentence on the people who are asked for every pair of questions, and why."""
+    if plan.aim and plan.aim.manner and (share := plan.aim.manner.spare):
+        left = unwanted([name for name in plan.schema.names if name not in plan.public], plan.aim.want)
+        why = f"; no wanted table has {listed(left)}" if left else ""
+        yield f"{100 * share:g} % of the people are asked for every pair of questions alike{why}."
 
 
 def _points(half_width: float) -> str:

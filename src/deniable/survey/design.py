@@ -12,7 +12,7 @@ import numpy as np
 
 from deniable.client import MAX_VALUES
 from deniable.errors import PlanError, abbreviated, listed
-from deniable.survey.aim import GOALS, Aim, Manner, Names, tables_named, wanted_tables
+from deniable.survey.aim import GOALS, Aim, Manner, Names, tables_named, unwanted, wanted_tables
 from deniable.survey.blocks import TIMES, grouped
 from deniable.survey.half_widths import TWO_SIDED, HalfWidths
 from deniable.survey.plan import Plan
@@ -33,6 +33,8 @@ FIRST_EPSILON = 1.0
 SAME_EPSILON = 5e-4
 # At most so many designs are made for it; three to five do.
 MOST_DESIGNS = 12
+# Where some question is in no wanted table, this share of the people is asked for every pair, unless `spare` says more.
+SPARE_FOR_UNWANTED = 0.1
 # No wanted table matters this many times more than another, or designs for both would not mean anything.
 MOST_WEIGHT = 1e6
 
@@ -51,7 +53,7 @@ def design(
     public: Sequence[str] = (),
     apart: Sequence[Sequence[str]] = (),
     together: Sequence[Sequence[str]] = (),
-    spare: float = 0.0,
+    spare: float | None = None,
 ) -> Plan:
     """Plan who should be asked what: arms and their shares that estimate the wanted tables best at uniform truth.
 
@@ -84,8 +86,8 @@ def design(
     together
         Lists of questions of which every person is asked all or none, in one block.
     spare
-        The share of the respondents who are asked for every pair of questions alike, for what nobody thought of. With
-        it the schema may have questions that no wanted table has.
+        The share of the respondents who are asked for every pair of questions alike, for what nobody thought of. None
+        by default, but a tenth if the schema has questions that no wanted table has; 0 refuses such questions.
 
     Returns
     -------
@@ -138,7 +140,7 @@ class _Asked:
 
     @classmethod
     def of(
-        cls, schema: Any, want: Any, order: Any, goal: Any, weights: Any, public: Any, rules: Any, spare: float
+        cls, schema: Any, want: Any, order: Any, goal: Any, weights: Any, public: Any, rules: Any, spare: float | None
     ) -> "_Asked":
         """Check what is asked for."""
         if not isinstance(schema, Schema):
@@ -148,8 +150,7 @@ class _Asked:
         shown = _public(schema, public)
         tables = wanted_tables(schema, want, order)
         names = tuple(name for name in schema.names if name not in shown)
-        if not spare:
-            _check_all_wanted(names, tables)
+        spared = _spared(names, tables, spare)
         places = {name: place for place, name in enumerate(names)}
         strata = {table: _Stratified.of(schema, places, table) for table in tables}
         by_table = _weights(schema, tables, weights)
@@ -160,7 +161,7 @@ class _Asked:
         apart, together = (
             tuple(tuple(names[k] for k in sorted(one)) for one in of) for of in (checked.apart, checked.together)
         )
-        manner = Manner(goal, unlike, checked.most, apart, together, spare)
+        manner = Manner(goal, unlike, checked.most, apart, together, spared)
         return cls(schema, tables, strata, wanted, names, shown, checked, manner)
 
     def found(self, epsilon: Epsilon) -> Shares:
@@ -271,14 +272,16 @@ def _wanted(
     return Wanted(levels, flags, tables, np.array(numbers), constants)
 
 
-def _check_all_wanted(names: Names, tables: Sequence[Names]) -> None:
-    """Refuse questions that nothing wants: they would cost nothing only if they are not asked."""
-    if unused := [name for name in names if not any(name in table for table in tables)]:
+def _spared(names: Names, tables: Sequence[Names], spare: float | None) -> float:
+    """The share of the people who are asked for every pair: questions that nothing wants are asked of nobody else."""
+    unused = unwanted(names, tables)
+    if unused and spare == 0:
         them = "them" if len(unused) > 1 else "it"
         raise PlanError(
             f"no wanted table has {listed(unused)}; add {them} to want, leave {them} out of the schema (in the shell "
             "--only-wanted), or keep a share of the people for all pairs alike (spare=0.1; in the shell --spare 10%)"
         )
+    return spare if spare is not None else SPARE_FOR_UNWANTED if unused else 0.0
 
 
 def _check_sizes(wanted: Wanted, strata: Mapping[Names, _Stratified], rules: Rules) -> None:
@@ -331,7 +334,9 @@ def _checked_width(width: Any) -> float | None:
     return None if width is None else float(width)
 
 
-def _checked_spare(spare: Any) -> float:
+def _checked_spare(spare: Any) -> float | None:
+    if spare is None:
+        return None
     if isinstance(spare, bool) or not isinstance(spare, int | float) or not 0 <= spare < 1:
         raise PlanError(f"spare is a share of the respondents below 1, such as 0.05; found {abbreviated(spare)}")
     return float(spare)

@@ -130,7 +130,7 @@ REFUSED = {
     "nobody": (lambda e: e.among("smoker", ["yes"]).among("smoker", ["no"]), "nobody is left"),
     "overlapping": (
         lambda e: e.difference("drinks", between=("age", YOUNG, ["30-44", "65+"])),
-        "two different answers",
+        "two different groups of answers; '30-44' is in both",
     ),
     "no answers given": (lambda e: e.conditional(("smoker", "yes"), given="age"), "is given answers, too"),
     "the same feature": (lambda e: e.conditional(("age", "65+"), given=("age", YOUNG)), "different features"),

@@ -75,9 +75,25 @@ def test_a_spare_share_tells_of_every_pair() -> None:
         assert 1 < ratio < 1 / np.sqrt(0.9)
 
 
-def test_without_spare_a_question_that_nothing_wants_is_refused() -> None:
+def test_questions_that_nothing_wants_have_a_tenth_of_the_people_unless_it_is_said_otherwise() -> None:
+    plan = dn.design(SMALL, epsilon=2.0, want=WANT)
+    assert plan == dn.design(SMALL, epsilon=2.0, want=WANT, spare=0.1)
+    assert "10 % of the people are asked for every pair of questions alike; no wanted table has 'q4'." in joined(plan)
+    assert plan.power("q0", "q4", correlation=0.1, n=1_000_000) > 0.99
     with pytest.raises(dn.PlanError, match="no wanted table has 'q4'"):
-        dn.design(SMALL, epsilon=2.0, want=WANT)
+        dn.design(SMALL, epsilon=2.0, want=WANT, spare=0)
+
+
+def test_nothing_is_spared_where_every_question_is_wanted() -> None:
+    plan = dn.design(SMALL, epsilon=2.0, want=[*WANT, "q4"])
+    assert plan == dn.design(SMALL, epsilon=2.0, want=[*WANT, "q4"], spare=0)
+    assert plan != dn.design(SMALL, epsilon=2.0, want=[*WANT, "q4"], spare=0.1)
+    assert "pair of questions" not in joined(plan)
+
+
+def joined(plan: dn.Plan) -> str:
+    """The plan in words, in one line."""
+    return " ".join(str(plan).split())
 
 
 def test_half_widths_are_found_with_what_is_spared() -> None:

@@ -48,8 +48,9 @@ def _shares(feature: Feature, given: Any) -> Array:
     except (TypeError, ValueError):
         raise PlanError(f"the guess of {feature.name!r} is shares of its answers; found {abbreviated(given)}") from None
     if shares.shape != (feature.levels,) or not (shares >= 0).all() or abs(shares.sum() - 1) > 1e-9:
+        shown = found if isinstance(given, Mapping) else given
         raise PlanError(
-            f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {abbreviated(given)}"
+            f"the guess of {feature.name!r} needs {feature.levels} shares that sum to 1; found {abbreviated(shown)}"
         )
     return shares
 

@@ -71,7 +71,7 @@ def _proposed(column: Column) -> Proposed:
     except SchemaError as error:
         return Proposed(column.name, None, str(error))
     if column.nulls and column.kind != "list" and not isinstance(made.question, Flags):
-        words = f" ({listed(column.words)} means that)" if column.words else ""
+        words = f" (also {listed(column.words)})" if column.words else ""
         return replace(made, why=f"{made.why}; {column.nulls:,} without an answer{words}")
     return made
 
