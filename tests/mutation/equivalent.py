@@ -4,6 +4,7 @@ REMEMBERED = "how many plans are remembered changes no result"
 ONE_BY_ONE = "values are counted alike in both ways; it only says which one is faster"
 AS_MANY = "both always have one length, so that there is nothing to be strict about"
 THE_SAME_ONE = "there is one, which is the first and the last; or all have the same length"
+GROWING = "where more is needed, it is made anew"
 UNREAD = "more is set aside than is read"
 
 KEPT = "PLANS_KEPT = 1 << 10"
@@ -13,6 +14,7 @@ PART = "part = table if len(table) <= rows else table.slice(start, rows)"
 SIGNS = "return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [-1.0, 1.0]]))"
 BY_ROW = "return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))"
 MARKED = "marked = np.zeros(len(arrays[0]), np.uint16)"
+ZEROS = "zeros = memoryview(bytes(1 << 18))"
 CALLS = "calls = self.shape[0] * -(-reports // (64 * plain.TILE))"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
@@ -38,6 +40,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
         ("evidence_planes.py", ALL, what): UNREAD
         for what in ("arithmetic: (reports + 7) // 8 -> (reports + 7) * 8", "constant: 7 -> 8", "constant: 8 -> 7")
     },
+    **{("randomness.py", ZEROS, f"constant: 18 -> {other}"): GROWING for other in (17, 19)},
     **{("fields.py", MARKED, f"constant: 0 -> {other}"): THE_SAME_ONE for other in (1, -1)},
     ("one_feature.py", BY_ROW, "constant: 0 -> -1"): THE_SAME_ONE,
     ("fields.py", "return [self.columns[0].to_arrow(shown)]", "constant: 0 -> -1"): THE_SAME_ONE,
