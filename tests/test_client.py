@@ -221,3 +221,9 @@ def test_a_long_text_of_digits_is_read_at_once() -> None:
     assert [client.number(text) for text in ("1", "1.", "1.5", ".5", "+1.5e1", ".", "1.e1", "")] == [
         1.0, 1.0, 1.5, 0.5, 15.0, None, 10.0, None,
     ]  # fmt: skip
+
+
+def test_ranges_are_named_after_their_edges() -> None:
+    words = ["under 18", "18 to under 30", "30 to under 65", "65 and over"]
+    assert client.range_values(["-inf", "18", "30", "65", "inf"]) == words
+    assert client.range_values(["0", "18", "30"]) == ["0 to under 18", "18 to 30"]

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.counts.as_counts import as_counts
+from deniable.counts.count import count_table
 from tests.support.situations import FLAGS, MIXED, PLANS
 from tests.support.surveys import brute_patterns, some_reports
 
@@ -198,3 +200,32 @@ def test_bad_files_of_counts(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(dn.CountError, match=r"c.npz: "):
         dn.Counts.load(path)
+
+
+def test_patterns_that_show_nothing_are_saved_like_others(tmp_path: Path) -> None:
+    """The first place is that of reports which mark none of the values."""
+    schema = dn.Schema([dn.Choice("a", ["x", "y"])])
+    plan = dn.Plan(schema, {"a": dn.UnaryEncoding(p=0.2, q=0.6)})
+    counts = dn.Counts(plan, patterns={"a": [5, 2, 1, 3]})
+    counts.save(tmp_path / "counts.npz")
+    assert dn.Counts.load(tmp_path / "counts.npz") == counts
+    assert counts.array("a").tolist() == [11, 4, 5]
+
+
+def test_counts_are_made_of_lists_of_files(tmp_path: Path) -> None:
+    plan = PLANS["one flag"]
+    paths = [tmp_path / f"{part}.parquet" for part in range(2)]
+    for path in paths:
+        dn.randomize({"a": [True, False]}, plan).save(path)
+    for files in (paths, tuple(map(str, paths))):
+        assert as_counts(files).n == 4
+    assert as_counts([1, 2]) == [1, 2]
+
+
+def test_one_table_of_arms_counts_every_arm_whole() -> None:
+    """What all arms say of its features is used, so that an estimate is the same as from all counts."""
+    schema = dn.Schema([dn.Choice(name, ["0", "1"]) for name in "abc"])
+    plan = dn.Plan(schema, epsilon=2.0, arms=[[["a", "b"]], [["a", "c"]]])
+    reports = dn.randomize({name: ["0", "1"] * 20 for name in "abc"}, plan, rng=1)
+    assert count_table(reports, ["a", "b"]) == dn.count(reports)
+    assert [arm.tables != {} for arm in count_table(reports, ["a", "b"]).arms] == [True, True]

@@ -1,6 +1,6 @@
 """Mutants that no test can kill, with the reason: they give the same results as the code."""
 
-REMEMBERED = "how many plans are remembered changes no result"
+REMEMBERED = "how much is remembered changes no result"
 ONE_BY_ONE = "values are counted alike in both ways; it only says which one is faster"
 AS_MANY = "both always have one length, so that there is nothing to be strict about"
 THE_SAME_ONE = "there is one, which is the first and the last; or all have the same length"
@@ -15,6 +15,12 @@ SIGNS = "return np.asarray(_diagonals(shares) + noise * np.array([[1.0, -1.0], [
 BY_ROW = "return self if self.weights is None else replace(self, weights=self.weights[:, 0].repeat(rows, axis=0))"
 MARKED = "marked = np.zeros(len(arrays[0]), np.uint16)"
 ZEROS = "zeros = memoryview(bytes(1 << 18))"
+WORDS = 'return words.astype("<u8", copy=False).view("<u2")[:count]'
+JOINED = "for waiting, own in zip(tables, part.arms, strict=True):"
+SLABS = "return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in range(inner)]"
+PLANES = "if self.memory is None or len(self.memory) < rows or self.memory.shape[1] * 64 < reports:"
+WIDTH = '_, width = PERTURB[protocol["name"]](0, m, protocol, bytes)'
+MERGED = "merged = tuple(sorted((*rest[:k], rest[k] + first, *rest[k + 1 :]), reverse=True))"
 CALLS = "calls = self.shape[0] * -(-reports // (64 * plain.TILE))"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
@@ -50,4 +56,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
         "return dict(zip(table.column_names, table.columns, strict=True))",
         "constant: True -> False",
     ): AS_MANY,
+    ("randomness.py", WORDS, "constant: False -> True"): "a copy has the same words",
+    ("randomize.py", JOINED, "constant: True -> False"): AS_MANY,
+    ("layout.py", SLABS, "constant: 16 -> 17"): ONE_BY_ONE,
+    ("tally.py", PLANES, "constant: 64 -> 63"): GROWING,
+    ("client.py", WIDTH, "constant: 0 -> 1"): "every code has the same width",
+    ("dependence.py", MERGED, "constant: True -> False"): "a sum over different values is the same in any order",
+    ("one_feature.py", "CACHED = 1 << 14", "arithmetic: 1 << 14 -> 1 >> 14"): REMEMBERED,
+    **{("fields.py", "HASH_SECONDS = 5e-8", f"constant: 5e-08 -> {5e-8 + k}"): ONE_BY_ONE for k in (1, -1)},
 }

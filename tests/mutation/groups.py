@@ -32,7 +32,11 @@ DEVICE = (
     "survey/test_texts.py", "reports/test_answers_in.py",
 )  # fmt: skip
 RANDOM = ("reports/test_r*.py", "reports/test_perturb.py", "reports/test_arm*.py", "reports/test_missing_answers.py")
-COUNTED = ("counts/test_[!ow]*.py", "test_copies.py")  # not on engines and in warehouses
+COUNTED = (
+    "counts/test_[!ow]*.py",
+    "test_copies.py",
+    "estimates/test_from_reports.py",
+)  # not on engines and in warehouses
 GROUPS = {
     "client": Group(("client.py",), DEVICE),
     "protocols": Group(
