@@ -59,6 +59,13 @@ FORGED: dict[str, tuple[dict[str, bytes], str]] = {
     "of objects": ({"table_0": npy((2, 4), "|O", bytes(64))}, "holds object, and counts are integers"),
     "with more after it": ({"table_0": npy((2, 4), data=bytes(72))}, "goes on after its end"),
     "many patterns": ({"patterns_0": npy((99,), data=bytes(800)), "shown_0": npy((99,), data=bytes(800))}, "patterns"),
+    "patterns before the first": (
+        {
+            "patterns_0": npy((2,), data=np.array([-1, 2]).tobytes()),
+            "shown_0": npy((2,), data=np.array([4, 6]).tobytes()),
+        },
+        "or it is damaged",
+    ),
     "what counts have not": ({"weights_0": npy((1,), data=bytes(8))}, "is nothing that counts have"),
     "an n with axes": ({"n": npy((3,), data=bytes(24))}, "'n' must have 0 axes"),
 }
