@@ -64,4 +64,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
     ("dependence.py", MERGED, "constant: True -> False"): "a sum over different values is the same in any order",
     ("one_feature.py", "CACHED = 1 << 14", "arithmetic: 1 << 14 -> 1 >> 14"): REMEMBERED,
     **{("fields.py", "HASH_SECONDS = 5e-8", f"constant: 5e-08 -> {5e-8 + k}"): ONE_BY_ONE for k in (1, -1)},
+    ("perturb.py", "SET_SECONDS = 1.5e-8", f"constant: 1.5e-08 -> {1.5e-8 + 1}"): ONE_BY_ONE,
+    ("randomness.py", ZEROS, "arithmetic: 1 << 18 -> 1 >> 18"): GROWING,
 }
