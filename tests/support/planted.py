@@ -179,7 +179,7 @@ CATALOGUE: dict[str, Bug] = {
     "public columns in other letters": Bug(
         DEVICE, "if name not in agreed]\n", "if name.lower() not in [one.lower() for one in agreed]]\n"
     ),
-    "texts in another order let through": Bug(DEVICE, "(TURNED.search(text) or not CONTROL", "(not CONTROL"),
+    "texts in another order let through": Bug(DEVICE, "(re.search(TURNS, text) or not CONTROL", "(not CONTROL"),
     "a hash without its cube in bulk": Bug(BULK, "    return seed\n", "    seed[:, 3] = 0\n    return seed\n"),
     "a shuffle by one draw": Bug(
         BULK,
