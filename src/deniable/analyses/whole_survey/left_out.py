@@ -81,7 +81,7 @@ def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
 
 
 def _own_variance(seen: list[tuple[Array, Array]]) -> float:
-    """The variance of the contrasts of three features beside their noise, from residuals and precisions; 0 if unsure."""
+    """The variance of three features' contrasts beside their noise, from residuals and precisions; 0 if unsure."""
     from scipy.special import chdtrc
 
     precision = np.sum([each for _, each in seen], axis=0)
