@@ -74,7 +74,7 @@ def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
         degrees, weight = degrees + len(rows), weight + float(np.trace(precision))
         ends = np.cumsum([0, *(len(part.contrasts([one])) for one in sets)]).tolist()
         for one, start, end in zip(sets, ends[:-1], ends[1:], strict=True):
-            by_three[one].append((apart[start:end], np.linalg.inv(spread[start:end, start:end])))
+            by_three[one].append((apart[start:end], np.asarray(np.linalg.inv(spread[start:end, start:end]))))
     variance = max(0.0, statistic - degrees) / weight if degrees else nan
     sure = {one: found for one, seen in by_three.items() if (found := _own_variance(seen)) > variance}
     return LeftOut(statistic, degrees, variance, sure)
