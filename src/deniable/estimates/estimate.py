@@ -238,7 +238,7 @@ def estimate(
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
         with their margins; "centred" is that with equal weights, "unbiased" the plain estimate. "feasible" is a proper
         table, with the uncertainty of "consistent"; it uses whole patterns that were kept. "shrunk" is that with
-        interactions shrunk towards independence where chance may explain them: closer to the truth where reports say
+        interactions shrunk where chance may explain them, towards what fewer features make: closer where reports say
         little, but biased, as `shrinkage` says order by order; up to a thousand cells.
     about
         Whom standard errors and intervals are about: the "population" that the respondents were drawn from, or these
