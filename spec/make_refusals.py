@@ -31,12 +31,13 @@ PLAN_RULES = {
     "no key stands twice in an object": ("a key twice",),
     "a plan has no other keys than version, features, arms, assigned, repeat, fresh, epsilon, "
     "fingerprint, want, n, design, reading": ("an unknown key of the plan",),
-    "every text has something to be seen, and no control characters (Cc) nor line or paragraph separators": (
+    "every text has something to be seen, and no control characters (Cc) nor any of U+2028 to U+202E": (
         "a name without a letter",
         "a name of blanks",
         "a name of two lines",
         "a name with an escape",
         "a name with a line separator",
+        "a name that is shown in another order",
         "a value of blanks",
         "a value with a control character",
         "a label without a letter",

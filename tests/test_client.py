@@ -212,3 +212,18 @@ def test_a_number_on_an_edge_is_in_the_range_above_and_on_the_last_one_in_the_la
     for outside in (-0.5, 30.5, "inf"):
         with pytest.raises(client.AnswerError, match="outside its ranges, 0 to 30"):
             client.encode(age, outside)
+
+
+def test_a_long_text_of_digits_is_read_at_once() -> None:
+    """In time that grows with its length: with the square of it, these would take minutes."""
+    assert client.number("1" * 200_000 + "x") is None
+    assert client.number("1" * 200_000 + "." + "1" * 200_000 + "e") is None
+    assert [client.number(text) for text in ("1", "1.", "1.5", ".5", "+1.5e1", ".", "1.e1", "")] == [
+        1.0, 1.0, 1.5, 0.5, 15.0, None, 10.0, None,
+    ]  # fmt: skip
+
+
+def test_ranges_are_named_after_their_edges() -> None:
+    words = ["under 18", "18 to under 30", "30 to under 65", "65 and over"]
+    assert client.range_values(["-inf", "18", "30", "65", "inf"]) == words
+    assert client.range_values(["0", "18", "30"]) == ["0 to under 18", "18 to 30"]

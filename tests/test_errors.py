@@ -45,6 +45,9 @@ def test_frames_are_named_by_their_type() -> None:
 
 
 def test_lists_of_names_say_how_many_more_there_are() -> None:
+    asked = ["Do you smoke?", "Do you drink?", "age"]
+    assert meant("Smoke", asked) == "; did you mean 'Do you smoke?'?"
+    assert meant("you ", asked) == meant("yo", ["Do you smoke?"]) == ""  # it is in two of them, or too short
     assert meant("Smokr", ["drinker", "smoker"]) == meant("SMOKER", ["smoker"]) == "; did you mean 'smoker'?"
     assert meant("gr\u00f6\u00dfe", ["gro\u0308\u00dfe"]).endswith(
         "looks the same but has other characters (blanks, or NFD): rename it"

@@ -50,6 +50,20 @@ def test_what_dead_processes_left_is_removed_and_nothing_else(tmp_path: Path) ->
         assert not left.exists()
 
 
+def test_what_a_process_of_the_same_number_left_is_removed(tmp_path: Path) -> None:
+    """As in a container that starts again, where the process that was killed and the one that writes are both 1."""
+    with replacing(tmp_path / "file") as mine:
+        left = tmp_path / mine.name.replace(mine.name.split(".")[3], "0" * 12)
+        left.write_text("half")
+        with replacing(tmp_path / "file") as second:
+            assert mine.exists()
+            assert second.exists()
+            assert not left.exists()
+        mine.write_text("whole")
+    (file,) = tmp_path.iterdir()
+    assert file.read_text() == "whole"
+
+
 def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
     synced, replaced = os.fsync, os.replace

@@ -39,8 +39,9 @@ BEYOND_A_SCHEMA = {
         "missing that is no value",
         "missing before the ranges",
     },
-    "every text has something to be seen, and no control characters (Cc) nor line or paragraph separators": {
+    "every text has something to be seen, and no control characters (Cc) nor any of U+2028 to U+202E": {
         "a name of blanks",
+        "a name that is shown in another order",
         "a label without a letter",
     },
     "names of features and questions, names of arms, and values and labels of a choice differ in what can be seen": {

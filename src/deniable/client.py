@@ -60,11 +60,11 @@ Feature = Mapping[str, Any]
 Protocol = Mapping[str, Any]
 FLAG_WORDS = {"true": 1, "True": 1, "TRUE": 1, "1": 1, "false": 0, "False": 0, "FALSE": 0, "0": 0}
 CONTROL = {"Cc", "Cs", "Zl", "Zp"}  # Unicode's categories of control characters, half letters and ends of lines.
-# UNSEEN are Unicode's default ignorable code points, letters without ink and width, but for format characters.
-UNSEEN = (
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+UNSEEN, TURNS = (  # Unicode's default ignorable code points without format characters; turns of the direction
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]",
+    "[\u202a-\u202e]",
 )
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?|[0-9]*\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE = ("Your whole report", "All your reports together")
 AGAIN = (  # what a second report gives away, made afresh or from kept answers
     "This holds for one report. Another one about the same answers gives away as much again.",
@@ -432,7 +432,7 @@ def _check_texts(what: str, texts: Collection[str]) -> None:
 
 def unreadable(text: str) -> str:
     """What a text that people are to read lacks: a letter to be seen, or freedom from control characters."""
-    if not text.isprintable() and not CONTROL.isdisjoint(map(unicodedata.category, text)):
+    if not text.isprintable() and (re.search(TURNS, text) or not CONTROL.isdisjoint(map(unicodedata.category, text))):
         return "no control characters"
     return "" if seen(text) else "a letter to be seen"
 

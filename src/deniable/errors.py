@@ -102,6 +102,8 @@ def shortened(answer: object) -> str:
 
 # How much alike two names are, from 0 to 1, if one is taken for the other misspelt.
 LIKE = 0.75
+# How many letters a word has at least, if a longer name that holds it is what was meant.
+SHORTEST = 4
 
 
 def meant(name: object, names: Iterable[str]) -> str:
@@ -114,12 +116,18 @@ def meant(name: object, names: Iterable[str]) -> str:
     if not isinstance(name, str):
         return ""
     by_small = {one.casefold(): one for one in names}
-    found = get_close_matches(name.casefold(), by_small, n=1, cutoff=LIKE)
+    found = get_close_matches(name.casefold(), by_small, n=1, cutoff=LIKE) or _holding(name.casefold(), by_small)
     if found and seen(name) == seen(by_small[found[0]]):
         return (
             f"; {abbreviated(by_small[found[0]])} looks the same but has other characters (blanks, or NFD): rename it"
         )
     return f"; did you mean {abbreviated(by_small[found[0]])}?" if found else ""
+
+
+def _holding(word: str, names: Iterable[str]) -> list[str]:
+    """The only one of some names that holds a word, as the question "Do you smoke?" holds "smoke"; else none."""
+    found = [name for name in names if word.strip() in name]
+    return found if len(found) == 1 and len(word.strip()) >= SHORTEST else []
 
 
 def listed(names: Iterable[str]) -> str:

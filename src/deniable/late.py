@@ -20,7 +20,7 @@ def proposed_schema(frame: Any, na: Any) -> "Schema":
     """What `Schema.from_frame` does: propose a schema from data."""
     from deniable.reports.proposing.proposal import proposed
 
-    return proposed(frame, tuple(na))
+    return proposed(frame, na)
 
 
 def expected(plan: "Plan", names: tuple[str, ...], n: int | None, guess: Any) -> "Expectation":

@@ -135,6 +135,17 @@ def test_the_same_promise_by_another_way_is_said(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.usefixtures("files")
+def test_promises_that_four_digits_do_not_tell_apart_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    few, many = (dn.Plan(dn.Schema([dn.Choice("age", list("abcdefghij")[:k])]), epsilon=3.0) for k in (7, 10))
+    assert few.epsilon != many.epsilon
+    few.save("few.json")
+    many.save("many.json")
+    found = as_json(capsys, "few.json", "many.json")
+    assert "same promise about the whole report" in found["verdict"]
+    assert [row["remark"] for row in found["compared"]] == ["other answers or labels; the same promise", "the same"]
+
+
+@pytest.mark.usefixtures("files")
 def test_what_cannot_be_shown_is_refused_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     Path("survey.toml").write_text('[[features]]\nname = "a"\n')
     changed = Path("plan.json").read_text().replace('"young"', '"little"')

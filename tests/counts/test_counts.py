@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.counts.as_counts import as_counts
+from deniable.counts.count import count_table
 from tests.support.situations import FLAGS, MIXED, PLANS
 from tests.support.surveys import brute_patterns, some_reports
 
@@ -136,6 +138,27 @@ def test_counts_are_frozen() -> None:
             array[0] = 1
 
 
+def test_of_a_flag_false_follows_if_every_report_marks_as_many() -> None:
+    """10 reports with GRR, 4 of True and 1 of no answer, are 5 of False; bits of unary encoding say nothing of it."""
+    schema = dn.Schema([dn.Choice("b", ["x", "y"]), dn.Flag("a", missing="no answer")])
+    pairs = {"b": dn.GRR(epsilon=1.0), "a": dn.GRR(epsilon=1.0)}
+    counts = dn.Counts(dn.Plan(schema, pairs), {("b", "a"): [[10, 4, 1], [6, 2, 1], [4, 2, 0]]})
+    assert counts.evidence("a").tolist() == [10, 5, 4, 1]
+    assert counts.evidence("b", "a").tolist() == [[10, 5, 4, 1], [6, 3, 2, 1], [4, 2, 2, 0]]
+    with pytest.raises(
+        dn.CountError, match=r"must have shape \(4,\), one more than the evidence columns; found \(3,\)"
+    ):
+        dn.Counts(dn.Plan(schema, pairs | {"a": dn.UnaryEncoding(p=0.2, q=0.6)}), {"a": [10, 4, 1]})
+
+
+def test_counts_of_nobody_and_of_people_who_were_not_counted() -> None:
+    plan = PLANS["one flag"]
+    assert dn.Counts(plan, n=0).n == 0
+    assert dn.Counts(plan, n=7).n == 7
+    with pytest.raises(dn.CountError, match="at least the 4 that were counted; found 3"):
+        dn.Counts(plan, {"a": [4, 1]}, n=3)
+
+
 def test_counts_add_only_to_counts() -> None:
     counts = dn.Counts(MIXED, {"flag": [3, 1]})
     with pytest.raises(TypeError):
@@ -183,3 +206,32 @@ def test_counts_are_saved_under_the_name_of_a_numpy_file(tmp_path: Path) -> None
     with pytest.raises(dn.DeniableError, match=r"c.csv: counts are written to a NumPy file; call it c.npz"):
         dn.Counts(MIXED, {"flag": [3, 1]}).save(tmp_path / "c.csv")
     assert not list(tmp_path.iterdir())
+
+
+def test_patterns_that_show_nothing_are_saved_like_others(tmp_path: Path) -> None:
+    """The first place is that of reports which mark none of the values."""
+    schema = dn.Schema([dn.Choice("a", ["x", "y"])])
+    plan = dn.Plan(schema, {"a": dn.UnaryEncoding(p=0.2, q=0.6)})
+    counts = dn.Counts(plan, patterns={"a": [5, 2, 1, 3]})
+    counts.save(tmp_path / "counts.npz")
+    assert dn.Counts.load(tmp_path / "counts.npz") == counts
+    assert counts.array("a").tolist() == [11, 4, 5]
+
+
+def test_counts_are_made_of_lists_of_files(tmp_path: Path) -> None:
+    plan = PLANS["one flag"]
+    paths = [tmp_path / f"{part}.parquet" for part in range(2)]
+    for path in paths:
+        dn.randomize({"a": [True, False]}, plan).save(path)
+    for files in (paths, tuple(map(str, paths))):
+        assert as_counts(files).n == 4
+    assert as_counts([1, 2]) == [1, 2]
+
+
+def test_one_table_of_arms_counts_every_arm_whole() -> None:
+    """What all arms say of its features is used, so that an estimate is the same as from all counts."""
+    schema = dn.Schema([dn.Choice(name, ["0", "1"]) for name in "abc"])
+    plan = dn.Plan(schema, epsilon=2.0, arms=[[["a", "b"]], [["a", "c"]]])
+    reports = dn.randomize({name: ["0", "1"] * 20 for name in "abc"}, plan, rng=1)
+    assert count_table(reports, ["a", "b"]) == dn.count(reports)
+    assert [arm.tables != {} for arm in count_table(reports, ["a", "b"]).arms] == [True, True]

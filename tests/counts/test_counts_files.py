@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import deniable as dn
+from deniable.counts import counts_files
 
 PLAN = dn.Plan(
     dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["a", "b", "c"])]),
@@ -58,6 +59,13 @@ FORGED: dict[str, tuple[dict[str, bytes], str]] = {
     "of objects": ({"table_0": npy((2, 4), "|O", bytes(64))}, "holds object, and counts are integers"),
     "with more after it": ({"table_0": npy((2, 4), data=bytes(72))}, "goes on after its end"),
     "many patterns": ({"patterns_0": npy((99,), data=bytes(800)), "shown_0": npy((99,), data=bytes(800))}, "patterns"),
+    "patterns before the first": (
+        {
+            "patterns_0": npy((2,), data=np.array([-1, 2]).tobytes()),
+            "shown_0": npy((2,), data=np.array([4, 6]).tobytes()),
+        },
+        "or it is damaged",
+    ),
     "what counts have not": ({"weights_0": npy((1,), data=bytes(8))}, "is nothing that counts have"),
     "an n with axes": ({"n": npy((3,), data=bytes(24))}, "'n' must have 0 axes"),
 }
@@ -90,6 +98,16 @@ IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
     "two values in one report": ({"moments": TWO_IN_ONE}, "moments of order 2: every report shows one value"),
     "above all": ({"tables": {"smoker": [10, 11]}}, "exceeds its margin"),
 }
+
+
+def test_counts_may_take_half_of_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forged(tmp_path / "counts.npz")
+    taken = 8 * sum(array.size for array in dn.Counts.load(tmp_path / "counts.npz").tables.values())
+    monkeypatch.setattr(counts_files, "physical_memory", lambda: 2 * taken)
+    dn.Counts.load(tmp_path / "counts.npz")
+    monkeypatch.setattr(counts_files, "physical_memory", lambda: 2 * taken - 2)
+    with pytest.raises(dn.CountError, match=r"take 0\.0 GB, more than half of the memory here"):
+        dn.Counts.load(tmp_path / "counts.npz")
 
 
 @pytest.mark.parametrize(("given", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())

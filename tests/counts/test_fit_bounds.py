@@ -7,7 +7,7 @@ import pytest
 
 import deniable as dn
 from deniable.counts import fit, repeated_reports
-from deniable.counts.fit import _bernstein, _cells, _least_square, _marked, _single, _values, fits
+from deniable.counts.fit import _bernstein, _cells, _marked, _single, _values, _won, fits
 from deniable.counts.repeated_reports import random_bits, repeated_runs, run_length
 from tests.support.misfits import SCHEMA, plan
 from tests.support.situations import values
@@ -65,28 +65,74 @@ def test_marked_values_are_judged_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("kind", ["GRR", "unary", "hashing"])
-def test_squares_and_values_of_one_reports_estimate_are_those_of_all_patterns(kind: str) -> None:
+def test_values_of_one_reports_estimate_are_those_of_all_patterns(kind: str) -> None:
+    """Enumerated: without bias for every answer; of a flag False is what True is not."""
     protocol = plan(1.0, kind)["age"]
-    own = (protocol.patterns - protocol.p) / (protocol.q - protocol.p)
-    squares = protocol.pattern_probabilities @ own**2  # by the true value and the value estimated
-    assert _least_square(protocol) == pytest.approx(squares.min())
-    assert sorted(_values(protocol)) == pytest.approx([own.min(), own.max()])
+    (value,) = _values(protocol)
+    own = value[protocol.patterns.astype(int)]
+    np.testing.assert_allclose(protocol.pattern_probabilities @ own, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(_values(ONE["a"]), [[1.5, -0.5], [-0.5, 1.5]])  # p = 1/4 and d = 1/2
+
+
+@pytest.mark.parametrize("kind", ["GRR", "unary", "hashing"])
+@pytest.mark.parametrize("stake", [0.01, 0.3, 0.9])
+def test_a_bet_against_a_cell_wins_nothing_on_average_whatever_is_true(kind: str, stake: float) -> None:
+    """Over all pairs of patterns, for every truth: 1 without the cell's answers, less with both of them."""
+    one, other = plan(0.5, kind)["age"], plan(4.0, kind)["age"]
+    left, right = (_values(each)[0][each.patterns[:, 0].astype(int)] for each in (one, other))
+    taken = 1 - stake * np.multiply.outer(left, right) / np.multiply.outer(left, right).max()
+    assert taken.min() > 0
+    mean = one.pattern_probabilities @ taken @ other.pattern_probabilities.T
+    expected = np.ones((4, 4))
+    expected[0, 0] -= stake / np.multiply.outer(left, right).max()
+    np.testing.assert_allclose(mean, expected)
+
+
+def test_rare_large_estimates_raise_no_false_alarm() -> None:
+    """Everybody has the first of two and of 40 answers: a cell's estimate is hardly below zero, and rarely far above.
+
+    While none is far above, their squares look small. Bernstein's inequality with the sum of these as the variance is
+    no bound then: it raises an alarm in more than 1 of 100 surveys, where 1 of 1 000 is stated.
+    """
+    few, many = (dn.Choice(name, values(m)) for name, m in (("few", 2), ("many", 40)))
+    asked = dn.Plan(dn.Schema([few, many]), dict.fromkeys(("few", "many"), dn.GRR(epsilon=6.0)))
+    rng, n, alarms, wrong = np.random.default_rng(5), 3_500, 0, 0
+    shares = [np.array([unit.q, *[unit.p] * (unit.columns - 1)]) for unit in (asked["few"], asked["many"])]
+    (low, high), (least, most) = _values(asked["few"])[0], _values(asked["many"])[0]
+    for _ in range(1_000):
+        inner = rng.multinomial(n, np.outer(*shares).reshape(-1)).reshape(2, 40)
+        array = np.vstack([inner.sum(axis=0), inner])
+        array = np.hstack([array.sum(axis=1)[:, None], array])
+        (found,) = _cells(dn.Counts(asked, {("few", "many"): array}), ("few", "many"), "")
+        alarms += found.log_p < log(fit.FALSE_ALARM)
+        one, other, both = array[1:, :1], array[:1, 1:], inner
+        shown = [(low * least, n - one - other + both), (low * most, other - both), (high * least, one - both)]
+        sums, squares = (sum(value**k * times for value, times in [*shown, (high * most, both)]) for k in (1, 2))
+        bounds = sums**2 / (2 * (squares + high * most * -sums / 3))
+        wrong += float(np.where(sums < 0, bounds, 0).max()) > log(80 / fit.FALSE_ALARM)
+    assert alarms <= 1
+    assert wrong > 5
 
 
 def test_cells_of_pairs_by_hand() -> None:
     """With p = 1/4, q = 3/4 one flag's estimate is -1/2 or 3/2, that of a pair's cell a product of two of these.
 
-    100 reports show a, 100 others b, and none both or neither: both true or both false is -3/4 for each, a sum of -150
-    and of squares 112.5; at least 200 * (3/4)^2 / ... as if all were false: 200 * 3/4 * 3/4 = 112.5.
+    100 reports show a, 100 others b, and none both or neither: both true or both false is -3/4 for each, a sum of -150.
+    The most is 9/4, so that a stake s wins (1 + s / 3)^200; the stakes are 0.9 and its halves to about 1 / sqrt(200).
     """
     counts = dn.Counts(PAIR, {("a", "b"): [[200, 100], [100, 0]]})
     (found,) = _cells(counts, ("a", "b"), "a x b")
-    assert _least_square(PAIR["a"]) == pytest.approx(0.75)
-    bound = -(150**2) / (2 * (112.5 + 2.25 * 150 / 3))
-    assert found.log_p == pytest.approx(bound + log(4))
+    won = [(1 + stake / 3) ** 200 for stake in (0.9, 0.45, 0.225, 0.1125, 0.05625)]
+    assert found.log_p == pytest.approx(log(4) - log(sum(won) / 5))
     assert found.what == "a x b: cell (0, 0) would have a share of -75.0%"
+    shown = np.array([[50.0, 50.0], [50.0, 50.0]])[..., None, None]
+    level = [
+        (1 - s * 0.25 / 2.25) ** 50 * (1 + s / 3) ** 100 * (1 - s) ** 50 for s in (0.9, 0.45, 0.225, 0.1125, 0.05625)
+    ]
+    own = np.multiply.outer([-0.5, 1.5], [-0.5, 1.5])[..., None, None]
+    assert _won(own, shown, 200)[0, 0] == pytest.approx(log(sum(level) / 5))
     fine = dn.Counts(PAIR, {("a", "b"): [[200, 100], [100, 50]]})
-    assert _cells(fine, ("a", "b"), "")[0].log_p == pytest.approx(log(4))
+    assert _cells(fine, ("a", "b"), "")[0].log_p > log(4)
     public = dn.Plan(PAIR.schema, dict.fromkeys("ab", dn.Public()))
     assert _cells(dn.Counts(public, {("a", "b"): [[200, 100], [100, 0]]}), ("a", "b"), "") == []
     assert _cells(dn.Counts(PAIR, {("a", "b"): np.zeros((2, 2), int)}), ("a", "b"), "") == []
@@ -193,20 +239,6 @@ def test_the_arm_with_repeats_is_told() -> None:
     length = run_length(second.plan, len(twice))
     assert length is not None
     assert repeated_runs(twice) == {0: len(second) - length + 1}
-
-
-def test_weights_of_estimates_and_of_their_squares_by_hand() -> None:
-    """With p = 1/4 and d = 1/2 a flag's estimate is -1/2 or 3/2, its square 1/4 or 9/4; that of False is 1 less it."""
-    fit._weights.cache_clear()
-    own, square = fit._weights(ONE["a"])
-    without, with_bit = np.array([1.0, 0.0]), np.array([1.0, 1.0])
-    np.testing.assert_allclose([own @ without, own @ with_bit], [[1.5, -0.5], [-0.5, 1.5]])
-    np.testing.assert_allclose([square @ without, square @ with_bit], [[2.25, 0.25], [0.25, 2.25]])
-    unary = dn.Plan(dn.Schema([dn.Choice("a", values(2))]), {"a": dn.UnaryEncoding(p=0.125, q=0.625)})["a"]
-    own, square = fit._weights(unary)
-    both = unary.pattern_evidence.T
-    np.testing.assert_allclose(own @ both, (unary.patterns.T - 0.125) / 0.5)
-    np.testing.assert_allclose(square @ both, ((unary.patterns.T - 0.125) / 0.5) ** 2)
 
 
 def test_words_that_differ_in_one_bit_have_different_hashes() -> None:

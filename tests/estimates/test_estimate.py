@@ -268,6 +268,10 @@ def test_far_from_one_report_axis_by_axis_stays_accurate() -> None:
 
 
 REFUSED = {
+    "a weight for each respondent": (
+        lambda c: dn.estimate(c, ["a"], weights=[1.0, 2.0]),
+        "no survey weights for each respondent, .*est.poststratify",
+    ),
     "method": (
         lambda c: dn.estimate(c, ["a"], method="em"),
         "method must be one of consistent, centred, unbiased, feasible, shrunk; found 'em'",

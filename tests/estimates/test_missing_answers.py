@@ -72,7 +72,7 @@ def test_mean_and_covariance_are_those_of_enumeration(plan: dn.Plan, method: str
 
 # -- a choice of three is the same question ----------------------------------------------------------------------------
 
-AS_CHOICE = dn.Choice("smoker", ["False", "True", "no answer"])
+AS_CHOICE = dn.Choice("smoker", ["no", "yes", "no answer"])
 DESIGNS: dict[str, dict[str, Any]] = {
     "apart": {"epsilon": 6.0},
     "unary": {"protocols": {"smoker": dn.UnaryEncoding.optimized(2.0)}, "epsilon": 6.0},
@@ -117,15 +117,15 @@ def test_every_result_is_that_of_a_choice_of_three(design: str) -> None:
     places = np.arange(16).reshape(4, 4)[[0, 2, 3]].reshape(-1)
     np.testing.assert_array_equal(est.covariance(), twin.covariance()[np.ix_(places, places)])
     assert est.table().to_pydict() == twin.table().to_pydict()
-    assert est.table()["smoker"].to_pylist()[::3] == ["False", "True", "no answer"]
-    for is_flag, is_choice in ((True, "True"), (False, "False"), ("no answer", "no answer")):
+    assert est.table()["smoker"].to_pylist()[::3] == ["no", "yes", "no answer"]
+    for is_flag, is_choice in ((True, "yes"), (False, "no"), ("no answer", "no answer")):
         one, other = est.cell(smoker=is_flag, age="old"), twin.cell(smoker=is_choice, age="old")
         assert (one.value, one.stderr) == (other.value, other.stderr)
         assert one.confidence_interval() == other.confidence_interval()
     numbers_of = [numbers(each.conditional("smoker", given="age")) for each in (est, twin)]
     np.testing.assert_array_equal(*numbers_of)
     between = ("age", "young", "old")
-    yes, skipped = ("smoker", "True"), ("smoker", "no answer")
+    yes, skipped = ("smoker", "yes"), ("smoker", "no answer")
     assert str(est.difference("smoker", between=between)) == str(twin.difference(yes, between=between))
     assert str(est.ratio(skipped, between=between)) == str(twin.ratio(skipped, between=between))
     assert str(est.correlation("smoker", ("age", "old"))) == str(twin.correlation(yes, ("age", "old")))
@@ -147,9 +147,9 @@ def test_weights_and_known_shares_take_the_axis_that_is_shown(design: str) -> No
     wide[[0, 2, 3]] = any_weights
     assert est.linear(any_weights).stderr == pytest.approx(twin.linear(wide).stderr)
     known = round(answer.value, 2)
-    given, same = est.given([(weights, known * est.n)]), twin.given({"smoker": {"False": known}})
+    given, same = est.given([(weights, known * est.n)]), twin.given({"smoker": {"no": known}})
     assert given.cell(smoker=False).value == pytest.approx(known)
-    assert given.cell(smoker=True).stderr == pytest.approx(same.cell(smoker="True").stderr)
+    assert given.cell(smoker=True).stderr == pytest.approx(same.cell(smoker="yes").stderr)
     with pytest.raises(dn.EstimateError, match=r"shape of mean, \(3, 4\); found \(4, 4\)"):
         est.linear(wide)
     with pytest.raises(dn.EstimateError, match=r"\[False, True, 'no answer'\]; found 'None'"):
@@ -182,7 +182,7 @@ def test_likelihood_and_regression() -> None:
     assert likely.mean.shape == (3, 2)
     assert likely.cell(smoker="no answer", rich=False).value == pytest.approx(1 / 3, abs=0.1)
     found, same = dn.regress(counts, "rich", on=["smoker"]), dn.regress(twin_counts, "rich", on=["smoker"])
-    assert str(found) == str(same).replace("smoker: True", "smoker")
+    assert str(found) == str(same).replace("smoker: yes", "smoker")
     assert "smoker: no answer" in str(found)
 
 

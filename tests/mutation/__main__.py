@@ -10,6 +10,7 @@ import json
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,7 @@ def main() -> None:
     parser.add_argument("groups", nargs="*", default=list(GROUPS), metavar="group", help=", ".join(GROUPS))
     parser.add_argument("--sample", type=int, default=100, help="mutants of a group (default 100)")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument(
-        "--seconds", type=float, default=40.0, help="of a processor, for the quickest tests of a mutant"
-    )
+    parser.add_argument("--seconds", type=float, default=40.0, help="of a processor, for the tests of a mutant")
     parser.add_argument("--only", nargs="*", default=[], help="only mutants whose text holds one of these, of all")
     options = parser.parse_args()
     rows = [_group(name, GROUPS[name], options) for name in options.groups]
@@ -52,7 +51,7 @@ def _group(name: str, group: Group, options: argparse.Namespace) -> tuple[str, i
     warm(sorted({module for note in notes for module in note["modules"]}))
     assert "deniable" not in sys.modules, "the package is imported anew for each mutant"
     seconds = {test: took for note in notes for test, took in note["seconds"].items()}
-    some, _ = _quickest(seconds, seconds, options.seconds)
+    some, _ = _within(sorted(seconds, key=seconds.__getitem__), seconds, options.seconds)
     control = in_child(lambda: tested("", None, some), LEAST_SECONDS + 3 * options.seconds)
     assert control == {"code": 0, "last": ""}, f"tests fail in a child without a fault: {control}"
     results = [_tried(mutant, notes, options.seconds) for mutant in sample]
@@ -82,22 +81,39 @@ def _tried(mutant: Mutant, notes: Sequence[dict[str, Any]], most: float) -> str:
 
 
 def _chosen(mutant: Mutant, notes: Sequence[dict[str, Any]], most: float) -> tuple[list[str], float]:
-    """The tests that run a mutant's lines, the quickest first, and their seconds; of what runs at import, any tests."""
+    """The tests that run a mutant's lines, as many as take so many seconds; of what runs at import, any tests."""
     lines = {(str(mutant.path), line) for line in range(mutant.line, mutant.last_line + 1)}
     seconds = {test: took for note in notes for test, took in note["seconds"].items()}
-    running = [test for note in notes for test, ran in note["lines"].items() if any(tuple(at) in lines for at in ran)]
-    return _quickest(running or seconds, seconds, most)
+    ran = {test: {tuple(at) for at in lines} for note in notes for test, lines in note["lines"].items()}
+    running = [test for test in ran if ran[test] & lines]
+    costs = {test: (0.01 + seconds[test]) * (1 + len(ran[test])) for test in running or seconds}
+    return _within(_by_turns(costs, f"test_{mutant.path.stem}.py"), seconds, most)
 
 
-def _quickest(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> tuple[list[str], float]:
-    """The quickest of some tests, as many as take so many seconds together, and their seconds."""
+def _by_turns(costs: Mapping[str, float], own: str) -> list[str]:
+    """Tests in the order in which they are likely to notice something soon.
+
+    A test that is made for some lines is quick and runs few others, so that its cost, seconds times lines, is low;
+    but a file of many such tests must not take all the time. So each file's tests have their turns, the cheapest
+    first, and those of the file that has the module's name come before all others.
+    """
+    turns = Counter[str]()
+    order: list[tuple[int, int, str]] = []
+    for test in sorted(costs, key=costs.__getitem__):
+        file = test.partition("::")[0]
+        order.append((0 if Path(file).name == own else 1 + turns[file], len(order), test))
+        turns[file] += 1
+    return [test for _, _, test in sorted(order)]
+
+
+def _within(tests: Iterable[str], seconds: Mapping[str, float], most: float) -> tuple[list[str], float]:
+    """The tests that come first and take so many seconds together, but for any that is too long, and their sum."""
     chosen, total = [], 0.0
-    for test in sorted(tests, key=seconds.__getitem__):
-        total += seconds[test]
-        if total > most:
-            break
-        chosen.append(test)
-    return chosen, min(total, most)
+    for test in tests:
+        if total + seconds[test] <= most:
+            total += seconds[test]
+            chosen.append(test)
+    return chosen, total
 
 
 def _noted(path: Path, files: Sequence[Path]) -> dict[str, Any]:

@@ -27,15 +27,22 @@ class Group(NamedTuple):
         return sorted({path for pattern in self.tests for path in (HERE / "tests").glob(pattern)})
 
 
-DEVICE = ("test_client*.py", "test_spec.py", "survey/test_plan*.py", "survey/test_missing_and_labels.py")
+DEVICE = (
+    "test_client*.py", "test_spec.py", "test_keeping.py", "survey/test_plan*.py", "survey/test_missing_and_labels.py",
+    "survey/test_texts.py", "reports/test_answers_in.py",
+)  # fmt: skip
 RANDOM = ("reports/test_r*.py", "reports/test_perturb.py", "reports/test_arm*.py", "reports/test_missing_answers.py")
-COUNTED = ("counts/test_[!ow]*.py", "test_copies.py")  # not on engines and in warehouses
+COUNTED = (
+    "counts/test_[!ow]*.py",
+    "test_copies.py",
+    "estimates/test_from_reports.py",
+)  # not on engines and in warehouses
 GROUPS = {
     "client": Group(("client.py",), DEVICE),
     "protocols": Group(
         ("survey/protocols/*.py",),
         ("survey/test_protocols.py", "survey/test_dependence.py", "survey/test_privacy.py", "survey/test_plan.py",
-         "survey/test_blocks.py", "inference/test_one_feature.py", *RANDOM, "counts/test_count*.py"),
+         "survey/test_blocks.py", "inference/test_one_feature.py", "test_keeping.py", *RANDOM, "counts/test_count*.py"),
     ),
     "randomizing": Group(
         ("reports/random*.py", "kernels/perturb.py"), (*RANDOM, "reports/test_answer*.py", "test_keeping.py")

@@ -43,6 +43,7 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitXor: ast.BitAnd,
     ast.MatMult: ast.Mult,
 }
+SAME_IN_ANY_ORDER = ("min", "max")  # of numbers
 CONDITIONS = (ast.If, ast.While, ast.IfExp, ast.Assert)
 UNREAD = ("annotation", "returns", "decorator_list")  # These fields of a node decide nothing at run time.
 
@@ -129,7 +130,7 @@ def _expressions(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.Constant(int() | float() as value):
             for other_value in (value + 1, value - 1):
                 yield f"constant: {value} -> {other_value}", ast.Constant(other_value)
-        case ast.Call(func, [first, second, *others], keywords):
+        case ast.Call(func, [first, second, *others], keywords) if _text(func) not in SAME_IN_ANY_ORDER:
             if ast.dump(first) != ast.dump(second) and not isinstance(first, ast.Starred):
                 call = ast.Call(func, [second, first, *others], keywords)
                 yield f"swapped: {_text(node)} -> {_text(call)}", call

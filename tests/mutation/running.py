@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_loader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -37,7 +37,7 @@ class Faulty(MetaPathFinder, SourceFileLoader):
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
         """Where the module is, if it is this one."""
-        return spec_from_loader(fullname, self, origin=self.path) if fullname == self.name else None
+        return spec_from_file_location(fullname, self.path, loader=self) if fullname == self.name else None
 
     def get_code(self, fullname: str) -> CodeType:
         """The module with its fault, compiled."""

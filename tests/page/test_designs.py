@@ -32,7 +32,11 @@ def section(root: Element, name: str) -> Element:
     return found
 
 
-def tables(root: Element, begin: str) -> list[Element]:
+# The captions of the table of protocols.
+RANDOMIZED = ("How answers were randomized", "How each answer was randomized")
+
+
+def tables(root: Element, begin: str | tuple[str, ...]) -> list[Element]:
     return [table for table in root.all("table") if table.all("caption")[0].text.startswith(begin)]
 
 
@@ -164,14 +168,9 @@ def page_beliefs(root: Element) -> list[Fraction]:
     return [Fraction(*map(int, words.removeprefix("before: ").split(" in "))) for words in head]
 
 
-def table_of_protocols(root: Element) -> Element:
-    (table,) = [table for table in tables(root, "How ") if "randomized" in table.all("caption")[0].text]
-    return table
-
-
 @pytest.mark.parametrize("name", COUNTS)
 def test_every_block_has_its_protocol(name: str) -> None:
-    table = table_of_protocols(ROOTS[name])
+    (table,) = tables(ROOTS[name], RANDOMIZED)
     head = [cell.text for cell in table.all("thead")[0].all("th")]
     rows = [[cell.text for cell in row.all("th", "td")] for row in table.all("tbody")[0].all("tr")]
     for block in DESIGNS[name].blocks:
@@ -188,7 +187,8 @@ def test_every_block_has_its_protocol(name: str) -> None:
 
 
 def test_blocks_that_are_randomized_alike_share_a_row(many: tuple[dn.Counts, Element]) -> None:
-    (row,) = table_of_protocols(many[1]).all("tbody")[0].all("tr")
+    (table,) = tables(many[1], RANDOMIZED)
+    (row,) = table.all("tbody")[0].all("tr")
     assert "(120 in all)" in row.text
 
 

@@ -1,5 +1,6 @@
 """What people read on the page and in the terminal: labels in place of names, and all three answers to a flag."""
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_tables_in_the_terminal_say_labels_and_files_say_names(
     assert main(["table", path, "smoker", "age", "--csv"]) == 0
     written = capsys.readouterr().out.splitlines()
     assert written[0].startswith("smoker,age,proportion")
-    assert [line.split(",")[:2] for line in written[1:3]] == [["False", "young"], ["False", "old"]]
+    assert [line.split(",")[:2] for line in written[1:3]] == [["no", "young"], ["no", "old"]]
     assert main(["conditional", path, "age", "--given", "smoker"]) == 0
     assert "kept to themselves" in capsys.readouterr().out
 
@@ -77,3 +78,24 @@ def test_the_page_of_arms_has_labels_in_the_list_of_arms() -> None:
     text = read(page.page(dn.simulate.counts(answers, plan, np.random.default_rng(2), n=3_000))).text
     assert "Do you smoke? × How old are you?" in text
     assert "smoker × age" not in text
+
+
+def test_pictures_have_labels_and_tables_names(counts: dn.Counts) -> None:
+    pytest.importorskip("matplotlib")
+    est = dn.estimate(counts, ["smoker", "age"])
+    groups, old = est.among("smoker", [True, False]), "65 or older"
+    means = est.mean_of("age", {"young": 20, "old": 70}, by="smoker")
+    shown = [
+        (est.table(), "Do you smoke? x How old are you?", ["Do you smoke? no", "Do you smoke? yes", "young", old]),
+        (est.conditional("age", given="smoker"), "How old are you? given Do you smoke?", ["young", old]),
+        (groups.table(), "Do you smoke? x How old are you?, among those with Do you smoke?: no or yes", ["young", old]),
+        (means, "mean of age by Do you smoke?", ["yes", "no", "kept to themselves"]),
+    ]
+    for table, title, answers in shown:
+        figure = table.plot()
+        assert " ".join(figure._suptitle.get_text().split()) == title  # type: ignore[attr-defined]
+        drawn = {label.get_text() for label in figure.axes[0].get_yticklabels()}
+        assert set(answers) <= drawn
+        assert {"smoker", "age"} & set(table.column_names)
+        assert pickle.loads(pickle.dumps(table)).features == table.features
+    assert len(est.table().slice(0, 2).plot().axes[0].get_yticklabels()) == 3

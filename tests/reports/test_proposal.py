@@ -1,6 +1,7 @@
 """Schemas proposed from data that people have: what is proposed, why, and that the same data can then be randomized."""
 
 import csv
+import datetime
 import random
 import time
 from pathlib import Path
@@ -67,7 +68,7 @@ def test_nulls_are_one_more_answer_and_counted() -> None:
     assert feature == dn.Choice("x", ["a", "b", "No answer"], missing="No answer")
     feature, note = one([1, 2, 3, -9, -9], na=["-9"])
     assert feature == dn.Choice("x", ["1", "2", "3"], missing="no answer")
-    assert note.endswith("2 without an answer (also '-9')")
+    assert note.endswith("2 without an answer (also '-9'; say na=['-9'] (--na -9) to randomize, too)")
     assert "NA" in one(["NA", "DE", "NA"] * 5)[1] or one(["NA", "DE", "FR"] * 5)[0].missing == "no answer"
 
 
@@ -101,12 +102,75 @@ def test_decimal_commas_are_no_ticks(mixed: bool) -> None:
     assert ticks.names == ("x: 1", "x: 2", "x: 3")
 
 
-@pytest.mark.parametrize("text", ["", "smoker,age\n"])
-def test_a_file_without_answers_is_named(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("", "there are no records"), ("smoker,age\n", "there are no answers, only the names of columns: 'smoker'")],
+)
+def test_a_file_without_answers_is_named(text: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / "poor.csv"
     path.write_text(text)
-    with pytest.raises(dn.SchemaError, match=r"poor.csv: "):
+    with pytest.raises(dn.SchemaError, match=f"poor.csv: {told}"):
         dn.Schema.from_frame(path)
+
+
+def test_words_for_no_answer_may_be_numbers_or_one_word_and_not_letters() -> None:
+    for na in (["-9"], "-9", -9, [-9.0]):
+        feature, _ = one([1, 9, 2, -9], na=na)
+        assert feature == dn.Choice("x", ["1", "2", "9"], missing="no answer")
+    plan = dn.Plan(dn.Schema([feature]), {"x": dn.Public()})
+    assert dn.randomize({"x": [1, 9, -9]}, plan, na=-9).table["x"].to_pylist() == ["1", "9", "no answer"]
+    for wrong in ([None], True, 3j):
+        with pytest.raises(dn.AnswerError, match="na takes words that stand for no answer"):
+            dn.Schema.from_frame({"x": [1, 2]}, na=wrong)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes"),
+    [
+        ([1, 2, 3, 4, 5, -9], "-9"),
+        ([*range(18, 91), -99], "-99"),
+        ([*range(18, 91), 999], "999"),
+        ([1, 2, 3, 4, 5, 98, 99], "98, 99"),
+        ([*range(11), -1, 77], "-1, 77"),
+        ([*range(18, 100)], ""),  # 99 is an age
+        ([1, 2, 3, 4, 5, 9], ""),
+        ([-9, -5, 0, 3, 8], ""),  # degrees
+        ([*range(0, 90, 3), 500], ""),
+        ([-8, -9], ""),
+    ],
+)
+def test_numbers_that_stand_apart_are_named_and_no_range_is_made_for_them(numbers: list[int], codes: str) -> None:
+    feature, note = one([*numbers, 1] * 3 if 1 in numbers else numbers * 3, "Age")
+    words = codes.split(", ") if codes else []
+    assert note.endswith("to randomize too") is bool(words)
+    assert all(f"--na {word}" in note for word in words)
+    assert note.count("--na") == len(words)
+    if words and feature.edges:
+        assert feature.edges[1:-1] == (30, 45, 65)
+
+
+def test_an_offer_not_to_answer_is_a_missing_answer() -> None:
+    feature, note = one(["Yes", "No", "Prefer not to say"] * 7)
+    assert feature == dn.Flag("x", missing="Prefer not to say", yes="Yes", no="No")
+    assert note.endswith("'Prefer not to say' counts as a missing answer")
+    said = dn.randomize({"x": ["yes", "no", "prefer not to say"]}, dn.Plan(dn.Schema([feature]), {"x": dn.Public()}))
+    assert said.table["x"].to_pylist() == ["True", "False", "Prefer not to say"]
+    assert one(["<20k", "20-50k", "Keine Angabe"] * 7)[0].missing == "Keine Angabe"
+    assert one(["yes", "no", "don't know"] * 7)[0].missing is None
+    assert one(["approved", "refused"] * 7)[0].missing is None
+    both, _ = one(["yes", "no", "Prefer not to say", None] * 7)  # nulls are one thing, and this is another
+    assert both == dn.Choice("x", ["no", "yes", "Prefer not to say", "no answer"], missing="no answer")
+    assert one(["ja", "nein", "k.A."] * 7)[0].missing == "no answer"
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "%Y/%m/%dT%H:%M"])
+def test_dates_are_named_as_such(form: str) -> None:
+    days = [datetime.datetime(2024, 1 + k % 12, 1 + k % 28, 7, 30) for k in range(60)]
+    for column in ([day.strftime(form) for day in days], days, [day.date() for day in days]):
+        feature, note = one(column)
+        assert feature is None
+        assert "dates or times" in note
+    assert one(["1-2", "3-4", "5+"] * 7)[0] is not None
 
 
 # -- several ticks -----------------------------------------------------------------------------------------------------
@@ -152,6 +216,8 @@ ORDERS = [
     ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
     ["Never", "Rarely", "Sometimes", "Often", "Always", "Don't know"],
     ["nie", "selten", "oft", "immer"],
+    ["sehr unzufrieden", "unzufrieden", "teils/teils", "zufrieden", "sehr zufrieden"],
+    ["Muy insatisfecho", "Insatisfecho", "Neutral", "Satisfecho", "Muy satisfecho"],
     ["low", "medium", "high"],
     ["under 30", "30+", "Prefer not to say"],
 ]
@@ -220,7 +286,7 @@ def test_ids_free_text_and_the_like_are_left_out_with_a_reason() -> None:
         "same": (["x"] * 100, "everybody has the same answer"),
         "five": ([5] * 100, "everybody has the same answer, 5"),
         "places": ([f"town {k % 60}" for k in range(180)][:100], "free text|too many"),
-        "when": (pd.date_range("2026-01-01", periods=100), "it holds timestamp"),
+        "when": (pd.date_range("2026-01-01", periods=100), "it holds dates or times"),
     }
     for name, (column, reason) in columns.items():
         feature, note = one(column, name)

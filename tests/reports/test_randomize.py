@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -93,3 +94,22 @@ def test_blocks_join_without_a_seam() -> None:
     plan = dn.Plan(dn.Schema([dn.Choice("a", ["x", "y", "z"])]), {"a": dn.SubsetSelection(epsilon=10.0, size=1)})
     sets = dn.randomize({"a": values}, plan)
     assert np.mean(sets.table["a: y"].to_numpy() != (values == "y")) < 0.001
+
+
+def test_an_engine_or_data_of_one_are_randomized_there_and_never_by_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also an engine for files, which are not distributed themselves, and distributed data without an engine."""
+    module = sys.modules[dn.randomize.__module__]
+    plan, engine, data = PLANS["one flag"], object(), object()
+    given: list[tuple[object, ...]] = []
+    monkeypatch.setattr(module, "randomize_on", lambda *all_of_it: given.append(all_of_it))
+    monkeypatch.setattr(module, "is_distributed", lambda one: one is data)
+    dn.randomize("answers.csv", plan, engine=engine, output="reports")
+    dn.randomize(data, plan, keep_going=True)
+    (first, second) = given
+    assert first[:4] == (engine, "answers.csv", plan, "reports")
+    assert second[:4] == (None, data, plan, None)
+    assert second[4] == {"arm": None, "na": (), "keep_going": True, "delimiter": None, "encoding": None}
+    for source, own in (("answers.csv", engine), (data, None)):
+        with pytest.raises(dn.PlanError, match="what an engine randomizes is not repeatable: leave rng out"):
+            dn.randomize(source, plan, engine=own, rng=1)
+    assert len(given) == 2

@@ -49,3 +49,10 @@ def test_secure_and_seeded_draws_look_uniform() -> None:
 def chi_square(stream: npt.NDArray[Any]) -> float:
     expected = len(stream) / 256
     return float(((np.bincount(stream, minlength=256) - expected) ** 2 / expected).sum())
+
+
+def test_seeded_draws_are_the_generators_words_from_their_low_end() -> None:
+    words = np.random.default_rng(7).bit_generator.random_raw(3)
+    expected = [int(word) >> 16 * part & 0xFFFF for word in words for part in range(4)]
+    draws = seeded(7)
+    assert [*map(int, draws(5)), *map(int, draws(4))] == [*expected[:5], *expected[8:]]  # each call begins a word

@@ -218,6 +218,21 @@ def test_an_encoding_is_named_where_it_is_found(tmp_path: Path) -> None:
             dn.randomize(path, SIZE_PLAN, **options)
 
 
+def test_a_row_of_another_length_that_is_no_text_is_told_by_its_line_alone(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Arrow could not hand it over as text, said so on stderr, and put the whole record into its error."""
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"a\nfirst,answer\xac,last\n")
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0)
+    with pytest.raises(dn.AnswerError, match=r"x.csv: line 2 has 3 cells where the header has 1$"):
+        dn.randomize(path, plan)
+    path.write_bytes(b"a,b\n\xac\n")
+    with pytest.raises(dn.AnswerError, match=r"x.csv: line 2 has 1 cell where the header has 2$"):
+        dn.randomize(path, plan)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_headers_with_blanks_are_read_and_misspelt_ones_are_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(" smoker , größe\nyes,klein\n")

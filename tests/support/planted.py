@@ -176,6 +176,16 @@ CATALOGUE: dict[str, Bug] = {
         "if name not in agreed]\n",
         "if not any(one.startswith(name) or name.startswith(one) for one in agreed)]\n",
     ),
+    "public columns in other letters": Bug(
+        DEVICE, "if name not in agreed]\n", "if name.lower() not in [one.lower() for one in agreed]]\n"
+    ),
+    "texts in another order let through": Bug(DEVICE, "(re.search(TURNS, text) or not CONTROL", "(not CONTROL"),
+    "a hash without its cube in bulk": Bug(BULK, "    return seed\n", "    seed[:, 3] = 0\n    return seed\n"),
+    "a shuffle by one draw": Bug(
+        BULK,
+        "steps[place] = _uniform(len(block), values - 1 - place, draws)",
+        "steps[place] = _uniform(len(block), values - 1 - place, draws) if not place else steps[0] % (values - 1 - place)",
+    ),
     "the answer looked at before the plan": Bug(
         DEVICE,
         "    checked = read(plan)\n    names = isinstance(public, Iterable)",

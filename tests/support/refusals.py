@@ -179,6 +179,10 @@ TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: d["features"][0].update(name="a\u2028b"),
         "texts that can be read, with no control characters",
     ),
+    "a name that is shown in another order": (
+        lambda d: d["features"][0].update(name="\u202etah"),
+        "texts that can be read, with no control characters",
+    ),
     "a value of blanks": (
         lambda d: d["features"][1]["values"].__setitem__(0, " "),
         "values and labels of feature 'grr' must be texts that can be read",

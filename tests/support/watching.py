@@ -242,7 +242,8 @@ def check_deals() -> None:
         _refused(record, text, at_most=99, **options)
     _refused(record, text, at_most=math.nextafter(plan.epsilon, 0))
     _refused(record, dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=8.5).to_json())
-    for public in ((), FLAGS.names[:-1], (FLAGS.names[-1][:4],), (FLAGS.names[-1] + " ",)):
+    *others, last_name = FLAGS.names
+    for public in ((), others, (last_name[:4],), (last_name + " ",), (last_name.upper(),)):
         _refused(flags, shown.to_json(), public=public)
     for made in (
         lambda: client.report(record, text, expect=right, at_most=plan.epsilon),

@@ -159,3 +159,16 @@ def test_a_protocol_that_is_not_bound_does_not_know_its_feature(protocol: Protoc
     for question in questions:
         with pytest.raises(dn.PlanError, match="does not know its feature yet"):
             question()
+
+
+def test_a_set_of_one_among_two_values_is_the_value_itself() -> None:
+    """Of two values there is one false one, so that two false ones are never marked together."""
+    assert Dependence.fixed_size(Fraction(2, 3), 1, 2) == Dependence.exclusive(Fraction(1, 3), Fraction(2, 3))
+
+
+@pytest.mark.parametrize("buckets", [None, 4])
+def test_a_hash_without_a_question_has_no_dependence_yet(buckets: int | None) -> None:
+    protocol = dn.LocalHashing(epsilon=1.0, buckets=buckets)
+    assert (protocol.keep, protocol.buckets, protocol.columns) == (0, buckets or 0, 0)  # nothing is known yet
+    with pytest.raises(dn.PlanError, match="does not know its feature yet"):
+        _ = protocol.dependence

@@ -368,3 +368,11 @@ def test_the_ends_of_what_can_be_asked_for() -> None:
     """An epsilon above 64 is 64; p may be the least numerator and q the greatest."""
     assert dn.GRR(epsilon=1000.0).epsilon == dn.GRR(epsilon=64.0).epsilon == 64.0
     assert dn.RandomizedResponse(p=1 / 65536, q=65535 / 65536).integers == {"p": 1, "q": 65535}
+
+
+@every_protocol
+def test_sums_to_one_says_whether_the_estimates_of_every_report_do(protocol: Protocol) -> None:
+    """Over all patterns that can be shown; of a flag there is one estimate, that of True."""
+    shown = protocol.patterns[protocol.pattern_probabilities.max(axis=0) > 0]
+    sums = ((shown - protocol.p) / (protocol.q - protocol.p)).sum(axis=1)
+    assert protocol.sums_to_one == (protocol.columns > 1 and np.allclose(sums, 1))

@@ -188,9 +188,31 @@ def test_from_frame_reads_rows_and_categories() -> None:
     assert dn.Schema.from_frame({"x": [Decimal("1.50"), Decimal(2)]}) == dn.Schema([dn.Choice("x", ["1.5", "2"])])
 
 
+def test_a_schema_prints_its_questions_with_their_answers_and_what_was_left_out() -> None:
+    columns = {"smoker": ["yes", "no", None] * 9, "id": range(27), "news": ["TV;Web", "TV", "Web"] * 9}
+    columns["region"] = [f"a rather long name of region {k % 5}" for k in range(27)]
+    schema = dn.Schema.from_frame(columns)
+    assert repr(schema) == "<Schema of 3 questions: 'smoker', 'news', 'region'>"
+    assert str(schema).splitlines() == [
+        "question  answers",
+        "--------  ---------------------------------------------------------------",
+        "smoker    no, yes, no answer",
+        "news      any of: TV, Web",
+        "region    a rather long name of region 0, a rather long name of region 1,",
+        "          a rather long name of region 2, a rather long name of region 3,",
+        "          a rather long name of region 4",
+        "",
+        "id: left out; it looks like an id: 27 different whole numbers, one for each record",
+    ]
+    assert "id: left out" in schema._repr_html_()
+    skipped = dn.Schema([dn.Flags("news", ["TV", "Web"], missing="no answer")])
+    assert str(skipped).endswith("news      any of: TV, Web; or no answer")
+    assert repr(skipped) == "<Schema of 1 question: 'news'>"
+
+
 BAD_COLUMNS = {
     "one word": (["a", "a"], "everybody has the same answer"),
-    "dates": (np.array(["2026-01-01"], "datetime64[D]"), "it holds date32"),
+    "dates": (np.array(["2026-01-01"], "datetime64[D]"), "it holds dates or times"),
     "too many words": (values(5000), "it looks like an id or free text: 5,000 different answers in 5,000 records"),
 }
 

@@ -14,7 +14,7 @@ import deniable as dn
 from deniable.charts.result_plots import DARK, LIGHT
 from deniable.inference.about_whom import Subject
 from deniable.tables.pictures import MOST, MOST_PAIRS
-from deniable.tables.table import DIFFERENCES, PAIRS, SHARES, About, Kind, Table
+from deniable.tables.table import CONTRASTS, DIFFERENCES, PAIRS, SHARES, About, Kind, Table
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["18-29", "30-44", "65+"]), dn.Flag("drinker")])
 PLAN = dn.Plan(SCHEMA, epsilon=12.0)
@@ -231,7 +231,14 @@ def test_means_contrasts_and_waves_are_drawn_in_their_own_units() -> None:
         assert drawn_intervals(figure)[place] == pytest.approx((row["low"], row["high"]))
     assert "%" not in words(figure).replace("95% intervals", "")
     contrasts = EST.contrasts("smoker", by="age")
-    assert labels(contrasts.plot()) == [row["contrast"] for row in contrasts]
+    assert labels(contrasts.plot()) == [row["contrast"].replace(" - ", " − ") for row in contrasts]
+    assert contrasts.about.title == "smoker, contrasts by age"
+    assert EST.contrasts(("age", ["18-29", "30-44"]), by="smoker").about.title == (
+        "age: 18-29 or 30-44, contrasts by smoker"
+    )
+    long = ("answers that take a line each", "and are not cut")
+    columns = {"contrast": [" - ".join(long)], "estimate": [0.1], "low": [0.0], "high": [0.2]}
+    assert labels(made(columns, ("contrast",), CONTRASTS).plot())[0].splitlines()[1] == "− and are not cut"
     assert "In percentage points; grey: may be chance." in words(contrasts.plot())
     assert "Grey: may be chance." in words(EST.contrasts("age", by="smoker", scores=years).plot())
     odds = dn.regress(COUNTS, "smoker", on=["age"], kind="logistic").table()

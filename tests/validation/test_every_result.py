@@ -1,6 +1,7 @@
 """Every kind of result: what is tallied of surveys, and the line that tells of it."""
 
 from math import nan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,6 +91,23 @@ def test_other_levels_have_lines_of_their_own() -> None:
     assert line.split()[:4] == ["cell", "population", "100", "100%"]
     assert head.split() == ["80%"]
     assert last.split() == ["cell", "78.0%", "75.0%", "+-", "2.0%"]
+
+
+def test_a_run_that_is_stopped_leaves_what_it_has_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes hours: all settings that were done are in the file, and so are the lists."""
+    one, calls = Tails("loose", "apart", 3_000, "ratio", "population", 4, 4, 4, 0, 0, 0.1), []
+
+    def setting(*_: object) -> list[Tails]:
+        calls.append(one)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return [one]
+
+    monkeypatch.setattr(every_result, "setting", setting)
+    with pytest.raises(KeyboardInterrupt):
+        every_result.measured(tmp_path, quick=True)
+    kinds = [line.split(",")[3] for line in (tmp_path / "every-result.csv").read_text(encoding="utf-8").splitlines()]
+    assert kinds == ["kind", "poststratify", "poststratify", *3 * ["listed pair"], "ratio", "ratio"]
 
 
 def test_one_survey_asks_for_every_kind() -> None:

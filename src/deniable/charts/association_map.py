@@ -22,7 +22,7 @@ from deniable.charts.drawing import (
     text,
 )
 from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.width import shortened, width
+from deniable.text.width import told_apart, width
 
 # DOT stands where nobody was asked both questions of a pair.
 DOT = "•"
@@ -85,8 +85,9 @@ def draw(names: Sequence[str], effects: Effects, *, name: str, title: str, about
     gaps = [gap for gap in Gap if gap in every]
     most = max(map(abs, known), default=0) or 1.0
     with figure(grid.top + 62) as (drawn, axis):
+        labels = told_apart(names, int((grid.left - 34) / LETTER))
         for i, row in enumerate(effects):
-            _row_label(axis, grid, i, names[i])
+            _row_label(axis, grid, i, labels[i])
             for j, effect in enumerate(row):
                 _cell(axis, grid, i, j, effect, most)
         _column_numbers(axis, grid)
@@ -96,8 +97,7 @@ def draw(names: Sequence[str], effects: Effects, *, name: str, title: str, about
 
 def _row_label(axis: Any, grid: Grid, row: int, label: str) -> None:
     """Write the name of a row, and its number."""
-    shown = shortened(label, int((grid.left - 34) / LETTER))
-    text(axis, grid.left - 32, grid.middle(row), shown, INK, "right", size=SMALL if grid.size > 20 else SIZE)
+    text(axis, grid.left - 32, grid.middle(row), label, INK, "right", size=SMALL if grid.size > 20 else SIZE)
     text(axis, grid.left - 10, grid.middle(row), str(row + 1), SOFT, "right", size=SMALL)
 
 

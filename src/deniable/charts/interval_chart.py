@@ -1,5 +1,6 @@
 """A chart of estimates with their confidence intervals, one below the other (a forest plot)."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isnan, log10
@@ -23,7 +24,7 @@ from deniable.charts.drawing import (
     text,
 )
 from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.width import shortened, width, wrapped
+from deniable.text.width import isolated, shortened, told_apart, width, wrapped
 
 # LINE is the distance from one line of a label to the next, in points.
 LINE = 15
@@ -31,6 +32,12 @@ LINE = 15
 NUMBERS = (11, 5.9)
 # TICK is the room that a letter of a number at a tick takes, over the size of its font.
 TICK = 0.6
+# HEADING is how many letters a heading has room for, and SHORTEST how many of a question are in it at least.
+HEADING, SHORTEST = int(WIDTH / LETTER), 16
+# LINES_FILLED is how many lines' letters a label of two lines may have, as lines end after words.
+LINES_FILLED = 1.6
+# PAIRED stands before the second feature of a pair.
+PAIRED = "× "
 # ROUND are the steps between ticks that an axis may have, times a power of ten.
 ROUND = (1, 2, 2.5, 5, 10)
 
@@ -70,11 +77,11 @@ class Row:
         return "" if self.heading else self.shown if self.enough else NOT_ENOUGH
 
     def lines(self, most: int) -> list[str]:
-        """The label in one or two lines that are at most so wide."""
+        """The label in one or two lines that are at most so wide, if it is short enough."""
         if self.heading:
-            return [shortened(self.label, int(WIDTH / LETTER))]
+            return [shortened(self.label, HEADING)]
         if self.under and width(self.whole) > most:
-            return [shortened(words, most) for words in (self.label, self.under)]
+            return [self.label, self.under]
         return wrapped(self.whole, most)
 
 
@@ -105,7 +112,7 @@ def draw(rows: Sequence[Row], *, name: str, title: str, about: str, percent: boo
     """
     left = _label_room(rows)
     right = WIDTH - 12 - NUMBERS[1] * _letters(rows)
-    labels = [row.lines(int((left - 10) / LETTER)) for row in rows]
+    labels = _labels(rows, int((left - 10) / LETTER))
     heights = [LINE * len(lines) + (11 if row.heading else 9) for row, lines in zip(rows, labels, strict=True)]
     scale = Scale(*limits(rows, percent=percent), left, right)
     top = sum(heights)
@@ -115,6 +122,32 @@ def draw(rows: Sequence[Row], *, name: str, title: str, about: str, percent: boo
             _label(axis, left - 10, middle, lines, heading=row.heading)
             _line(axis, scale, middle, row)
         return svg(drawn, name=name, title=title, about=about)
+
+
+def heading(said: Sequence[tuple[str, str]]) -> str:
+    """A heading of questions with an answer each; the answers are whole, and long questions are told apart."""
+    room = (HEADING - sum(width(answer) + len(", ") + 2 for _, answer in said)) // len(said)
+    questions = told_apart([question for question, _ in said], max(room, SHORTEST))
+    return ", ".join(
+        f"{isolated(question)}{'' if question.endswith('?') else ':'} {isolated(answer)}"
+        for question, (_, answer) in zip(questions, said, strict=True)
+    )
+
+
+def _labels(rows: Sequence[Row], most: int) -> list[list[str]]:
+    """The lines of all labels, at most so wide; where they would be the same, of another part of each label."""
+    parts = [part for row in rows for part in (row.label, row.under.removeprefix(PAIRED))]
+    short = told_apart(parts, most - width(PAIRED))
+    whole = told_apart([row.label for row in rows], int(LINES_FILLED * most))
+    found = [row.lines(most) for row in rows]
+    alike = Counter(tuple(own) for own, _ in {(tuple(own), row.whole) for own, row in zip(found, rows, strict=True)})
+    for k, row in enumerate(rows):
+        if row.under and len(found[k]) > 1:
+            mark = PAIRED if row.under.startswith(PAIRED) else ""
+            found[k] = [short[2 * k], f"{mark}{short[2 * k + 1]}"]
+        elif alike[tuple(found[k])] > 1 and not row.heading:
+            found[k] = wrapped(whole[k], most)
+    return found
 
 
 def limits(rows: Sequence[Row], *, percent: bool) -> tuple[float, float, tuple[float, ...]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from deniable.charts.drawing import LETTER, SMALL
 from deniable.charts.drawing import SIZE as FONT
+from deniable.charts.interval_chart import PAIRED as PAIRED
 from deniable.charts.interval_chart import Row, limits, tick_labels
 from deniable.text.width import printable, told_apart, width
 
@@ -35,8 +36,6 @@ ROW, AROUND = 0.29, 1.15
 LINE, TITLE = 74, 52
 # TITLE_LINES is how many lines a title has at most.
 TITLE_LINES = 3
-# PAIRED stands before the second feature of a pair.
-PAIRED = "× "
 # SPACED is the height of a line of text over that of its letters.
 SPACED = 1.25
 # PAD is the room around a picture in inches, and MARGIN the share of the axis that is free before the numbers.

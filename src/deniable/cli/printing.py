@@ -5,7 +5,6 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +23,10 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
     CSV and JSON have names and answers.
     """
     if not arguments.json and not arguments.csv:
+        from deniable.tables.labels import labelled
+
         print(_head(table))
-        print(_text(_labelled(table, features)))
+        print(_text(labelled(table, features)))
         return
     none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
     rows = [{name: None if cell != cell or cell in none else cell for name, cell in row.items()} for row in table]
@@ -53,22 +54,6 @@ def draw(table: "Table", arguments: argparse.Namespace) -> None:
     if arguments.plot:
         table.plot(path=arguments.plot)
         say_wrote(arguments.plot, table.reports)
-
-
-def _labelled(table: "Table", features: "Sequence[Feature]") -> "Table":
-    """A table with what people read as questions and answers."""
-    from deniable.survey.describe import distinct_titles
-
-    titles, taken = distinct_titles(features), set(table.column_names)
-    heads = {name: name if titles.get(name, name) in taken else titles[name] for name in table.column_names}
-    labels = {one.name: dict(zip(one.answers, one.titles, strict=True)) for one in features}
-    columns = {
-        heads[name]: [labels[name].get(cell, cell) if isinstance(cell, str) else cell for cell in column]
-        if name in labels
-        else column
-        for name, column in table.columns.items()
-    }
-    return replace(table, columns=columns, keys=tuple(heads[name] for name in table.keys))
 
 
 def say_wrote(path: str | Path, reports: int) -> None:

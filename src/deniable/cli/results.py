@@ -76,7 +76,9 @@ def _is_counts(name: str) -> bool:
 def add_conditional(commands: "Commands") -> None:
     """Add `deniable conditional`."""
     command = add_command(commands, "conditional", "estimate the answers to one feature, given other answers")
-    command.add_argument("counts", nargs="+", metavar="COUNTS", help=f"{COUNTS}; several are of waves of other people")
+    command.add_argument(
+        "counts", nargs="+", metavar="COUNTS", help=f"{COUNTS}; several files are waves of different people"
+    )
     command.add_argument("what", metavar="FEATURE", help="the feature whose answers are estimated")
     command.add_argument(
         "--given",

@@ -6,8 +6,10 @@ Every test holds for any truth, and its p-value is a bound: false alarms are rar
                     everybody, Binomial(N, q): Chernoff, P <= exp(-N KL(C / N, p)) below p, and likewise above q
     marked values   the number of marked values of N reports of a choice has mean N (q + (m - 1) p) and a variance
                     that does not depend on the truth: Bernstein, P <= 2 exp(-x^2 / (2 (variance + range x / 3)))
-    pairs           the unbiased estimate of a pair's cell, a sum of products w of the reports' own estimates, has a
-                    mean of at least zero: Bernstein with the sum of w^2, which is known from the same counts
+    pairs           a report's own estimate w of a pair's cell, the product of its estimates of both answers, has a mean
+                    of at least zero: a bet that it is below. Who stakes l on each report has, from 1, the product of
+                    1 - l w, whose mean is at most 1; so is that of the mean over several l: Markov, P <= 1 / mean.
+                    No variance has to be known, which would be too small where large w are rare
 
 The tests of one kind share one false-alarm rate, FALSE_ALARM, by Bonferroni.
 """
@@ -16,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from math import exp, log
+from math import exp, log, log2
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,7 @@ Numbers = npt.NDArray[np.float64]
 
 FALSE_ALARM = 1e-3  # Counts that fit fail all tests of one kind together at most this often.
 MOST_PAIRS = 300  # Of each arm at most so many pairs of units are tested.
+LARGEST_STAKE = 0.9  # of what a bet has won so far, which one report may take
 
 
 @dataclass(frozen=True)
@@ -133,43 +136,41 @@ def _bernstein(off: float, variance: float, largest: float) -> float:
 def _cells(arm: Counts, pair: tuple[str, ...], where: str) -> list[_Found]:
     """Whether any cell of a pair has an unbiased estimate that is too far below zero."""
     protocols = [arm.plan.units[unit] for unit in pair]
-    if not any(protocol.protects for protocol in protocols):
-        return []
     array = arm.evidence(*pair).astype(np.float64)
-    weights = [_weights(protocol) for protocol in protocols]
-    sums, squares = (left @ array @ right.T for left, right in zip(*weights, strict=True))
     n = array[0, 0]
-    if not n:
+    if not n or not any(protocol.protects for protocol in protocols):
         return []
-    least = n * np.prod([_least_square(protocol) for protocol in protocols])
-    largest = float(np.prod([np.abs(_values(protocol)).max() for protocol in protocols]))
-    off = np.maximum(-sums, 0.0)
-    logs = -off * off / (2 * (np.maximum(squares, least) + largest * off / 3) + 1e-300)
+    values = np.einsum("iv,jw->vwij", *map(_values, protocols))  # of one report's estimate, by its two marks
+    shown = _shown(array)
+    logs = -_won(values, shown, n)
     at = np.unravel_index(int(logs.argmin()), logs.shape)
-    what = f"{where}: cell {tuple(int(i) for i in at)} would have a share of {sums[at] / n:.1%}"
+    share = _over_reports(values, shown)[at] / n
+    what = f"{where}: cell {tuple(int(i) for i in at)} would have a share of {share:.1%}"
     return [_Found(float(logs[at]) + log(logs.size), what)]
 
 
-@lru_cache(maxsize=1024)
-def _weights(protocol: Protocol) -> tuple[Numbers, Numbers]:
-    """Of one report's own estimate of every answer, and of its square, the weights of its evidence (1, bits)."""
-    p, d = protocol.p, protocol.q - protocol.p
-    ones, bits = np.ones((protocol.columns, 1)), np.eye(protocol.columns)
-    own = np.hstack([-p / d * ones, bits / d])
-    square = np.hstack([(p / d) ** 2 * ones, (1 - 2 * p) / d**2 * bits])
-    if protocol.columns == 1:  # of False the estimate is one less
-        everybody = np.array([[1.0, 0.0]])
-        own, square = np.vstack([everybody - own, own]), np.vstack([everybody - 2 * own + square, square])
-    return own, square
+def _won(values: Numbers, shown: Numbers, n: float) -> Numbers:
+    """The logarithm of what bets against each cell have won, on average over stakes: 1 is what they began with."""
+    most = values.max(axis=(0, 1))  # A stake is below 1 / most, or a report could take more than there is.
+    stakes = [LARGEST_STAKE / 2**halved for halved in range(1 + round(log2(n) / 2))]  # The best is about 1 / sqrt(n).
+    won = [_over_reports(np.log1p(-stake * values / most), shown) for stake in stakes]
+    return np.asarray(np.logaddexp.reduce(won) - log(len(stakes)))
+
+
+def _over_reports(each: Numbers, shown: Numbers) -> Numbers:
+    """The sum over all reports, for each cell, of what a report is worth by its two marks."""
+    parts = [each[v, w] * shown[v, w] for v in (0, 1) for w in (0, 1)]
+    return np.asarray(sum(parts))
+
+
+def _shown(array: Numbers) -> Numbers:
+    """How many reports do and do not mark both answers of each cell: (0 or 1, 0 or 1, answers, answers)."""
+    one, other, both = array[1:, :1], array[:1, 1:], array[1:, 1:]
+    return np.stack([[array[0, 0] - one - other + both, other - both], [one - both, both]])
 
 
 def _values(protocol: Protocol) -> Numbers:
-    """What one report's own estimate of an answer can be: without its bit, and with it."""
-    p, d = protocol.p, protocol.q - protocol.p
-    return np.array([-p / d, (1 - p) / d])
-
-
-def _least_square(protocol: Protocol) -> float:
-    """The least mean that the square of one report's own estimate of an answer can have: that of a false one."""
-    p, q = protocol.p, protocol.q
-    return min(p * (1 - p), q * (1 - q) + (q - p) ** 2) / (q - p) ** 2
+    """What a report's own estimate of an answer can be, without its mark and with it; a row for each kind of answer."""
+    p, q, d = protocol.p, protocol.q, protocol.q - protocol.p
+    rows = [[-p / d, (1 - p) / d]]
+    return np.array([[q / d, (q - 1) / d], *rows] if protocol.columns == 1 else rows)  # of a flag False, then True

@@ -17,6 +17,7 @@ from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.survey.schema import Choice, Feature
 from deniable.tables.table import About, Column, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Features = tuple[Feature, ...]
 Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice with its answer or answers as (name, answer)
@@ -213,12 +214,12 @@ def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About,
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
     columns: dict[str, Column] = {name: of_one_type(own) for name, own in zip(names, labels, strict=True)}
-    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about)
+    return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about, features)
 
 
 def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:
-    """Answers as a column has them: those of a flag that may be skipped, which are of two types, as text."""
-    return answers if len({*map(type, answers)}) == 1 else list(map(str, answers))
+    """Answers as a column has them: those of a flag that may be skipped, which are of two types, as words."""
+    return answers if len({*map(type, answers)}) == 1 else list(map(answer_as_text, answers))
 
 
 def places_of(features: Features, names: Sequence[Any], asker: str) -> list[int]:

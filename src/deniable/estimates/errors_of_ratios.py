@@ -79,7 +79,7 @@ def _error_cumulants(
         return found, shape
 
     found, shape = about(subject)
-    both = all(Subject.POPULATION in group.subjects for group in groups)  # what was given is about one of them
+    both = all(Subject.POPULATION in group.subjects for group in groups)  # a conditioned estimate is about one of them
     if both and subject is Subject.RESPONDENTS and below_a_step(found, shape).any():
         shape = shape_among(found, shape, *about(Subject.POPULATION))
     return shaped(found, shape, SLACK * sum(group.n for group in groups))

@@ -221,7 +221,12 @@ class Estimate:
 
 
 def estimate(
-    counts: Any, names: str | Sequence[str], *, method: str = "consistent", about: str = "population"
+    counts: Any,
+    names: str | Sequence[str],
+    *,
+    method: str = "consistent",
+    about: str = "population",
+    weights: None = None,
 ) -> Estimate:
     """Estimate the table of some features from counts that hold it.
 
@@ -238,11 +243,13 @@ def estimate(
         "consistent" centres each report's evidence, so that a choice's values sum to the whole and all tables agree
         with their margins; "centred" is that with equal weights, "unbiased" the plain estimate. "feasible" is a proper
         table, with the uncertainty of "consistent"; it uses whole patterns that were kept. "shrunk" is that with
-        interactions shrunk towards independence where chance may explain them: closer to the truth where reports say
+        interactions shrunk where chance may explain them, towards what fewer features make: closer where reports say
         little, but biased, as `shrinkage` says order by order; up to a thousand cells.
     about
         Whom standard errors and intervals are about: the "population" that the respondents were drawn from, or these
         "respondents" alone, without the sampling variance.
+    weights
+        A weight for each respondent is refused: reports do not say whose they are. `poststratify` weights strata.
 
     Returns
     -------
@@ -255,6 +262,11 @@ def estimate(
     >>> est.mean_from, est.intervals_from
     ('feasible', 'consistent')
     """
+    if weights is not None:
+        raise EstimateError(
+            "there are no survey weights for each respondent, as reports do not say whose they are; for strata with "
+            "known shares ask a public column and use est.poststratify(...), for known margins est.given(...)"
+        )
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
     est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources).about(subject)

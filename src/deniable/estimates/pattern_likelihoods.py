@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -130,14 +131,25 @@ class Tree:
     def back(self, w: Array) -> Array:
         """The gradient L' w, over cells."""
         nodes = w.reshape(-1, 1)
-        for likelihoods, parent in reversed(list(zip(self.likelihoods, self.parents, strict=True))):
-            if parent[-1] == 0:  # all hang on one node
+        for likelihoods, onto in reversed(list(zip(self.likelihoods, self.sums, strict=True))):
+            if onto is not None and onto.shape[0] == 1:  # all hang on one node
                 nodes = (likelihoods.T @ nodes).reshape(1, -1)
                 continue
             nodes = (likelihoods[:, :, None] * nodes[:, None, :]).reshape(len(nodes), -1)
-            if parent[-1] + 1 < len(parent):
-                nodes = np.add.reduceat(nodes, np.flatnonzero(np.diff(parent, prepend=-1)), axis=0)
+            nodes = nodes if onto is None else onto @ nodes
         return nodes.reshape(-1)
+
+    @cached_property
+    def sums(self) -> list[Any]:
+        """Of each depth the sparse matrix that adds what hangs on one node; None where only one node hangs on each."""
+        from scipy.sparse import csr_array
+
+        def onto(parent: Codes) -> Any:
+            ends = np.append(np.flatnonzero(np.diff(parent, prepend=-1)), len(parent))
+            made = csr_array((np.ones(len(parent)), np.arange(len(parent)), ends), (len(ends) - 1, len(parent)))
+            return None if made.shape[0] == len(parent) > 1 else made
+
+        return [onto(parent) for parent in self.parents]
 
     def curvature(self, w: Array) -> Array:
         """The observed information L' diag(w) L, cells by cells."""

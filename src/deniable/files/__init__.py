@@ -18,6 +18,8 @@ from deniable.files.stores import AnyFile, StoredFile, file_at
 
 # The signals that have asked the process to stop since the `stopping` in force began, in the order they came.
 _stop_signals: list[int] = []
+# The temporary files that this process writes now.
+_own_writing: set[Path] = set()
 
 
 def expanded(
@@ -154,9 +156,11 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
     mode = target.stat().st_mode if target.exists() else None
     _remove_leftovers(target)
     temporary = target.with_name(f".{_writers(target)}.{os.getpid()}.{secrets.token_hex(6)}.part")
+    _own_writing.add(temporary)
     try:
         temporary.touch()  # says at once if the folder cannot be written to
     except OSError as error:
+        _own_writing.discard(temporary)
         raise DeniableError(f"{path}: cannot be written: {error.strerror}") from None
     try:
         yield temporary
@@ -172,6 +176,7 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
         raise DeniableError(f"{path}: cannot be written: {os.strerror(error.errno)}") from None
     finally:
         temporary.unlink(missing_ok=True)
+        _own_writing.discard(temporary)
 
 
 def _on_disk(path: Path) -> None:
@@ -198,12 +203,14 @@ def _remove_leftovers(target: Path) -> None:
     with suppress(OSError):
         for left in target.parent.glob(f".{_writers(target)}.*.part"):
             number = left.name.split(".")[2]
-            if number.isdecimal() and not _lives(int(number)):
+            if number.isdecimal() and left not in _own_writing and not _lives(int(number)):
                 left.unlink(missing_ok=True)
 
 
 def _lives(process: int) -> bool:
-    """Whether there is such a process, whoever runs it."""
+    """Whether there is such another process, whoever runs it: in a container, those before had the same number."""
+    if process == os.getpid():
+        return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -184,7 +184,7 @@ def _rows(features: Sequence[Feature], lines: Sequence[tuple[tuple[str, ...], Sh
     for answers, share in lines:
         if others and answers[:-1] != before:
             named = zip(others, answers[:-1], strict=True)
-            yield Row(", ".join(_said(one, answer) for one, answer in named), heading=True)
+            yield Row(interval_chart.heading([(one.title, answer) for one, answer in named]), heading=True)
         before = answers[:-1]
         alone = isinstance(last, Flag) and not others
         yield row_of(share, _said(last, answers[-1]) if alone else answers[-1], digits)

@@ -154,15 +154,17 @@ def conditional_chart(name: str, found: Conditional, level: float) -> Chart:
 
 def _conditional_rows(found: Conditional, digits: int) -> Iterator[Row]:
     """The lines of a conditional chart: of a choice under a heading for each answer to the given question."""
-    given, before = isolated(found.given.title), None
+    given, before = found.given.title, None
     for share in found.shares:
         if len(found.what.columns) > 1:
             if share.among != before:
-                yield Row(f"{given}: {isolated(share.among)}", heading=True)
+                yield Row(interval_chart.heading([(given, share.among)]), heading=True)
             before = share.among
             yield row_of(share, share.label, digits)
         else:
-            yield row_of(share, f"{given}: {share.among}" if isinstance(found.given, Flag) else share.among, digits)
+            yield row_of(
+                share, f"{isolated(given)}: {share.among}" if isinstance(found.given, Flag) else share.among, digits
+            )
 
 
 def _conditional_caption(found: Conditional) -> str:

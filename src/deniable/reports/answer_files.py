@@ -149,7 +149,8 @@ def _check_header(path: AnyFile, header: Sequence[str], names: Sequence[str]) ->
             found = listed(header) or "none: the file is empty"
             marks = "; say what stands between columns: delimiter=';' (--delimiter ';')" if _is_unsplit(header) else ""
             spelt = "" if times else meant(name, header)
-            raise (AnswerError if times else LeftOutError)(
+            another_file = not {*names} & {*stripped}
+            raise (AnswerError if times or another_file else LeftOutError)(
                 f"{path}: column {name!r} {what}; found {found}{marks}{spelt}"
             )
 

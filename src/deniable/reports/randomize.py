@@ -26,6 +26,7 @@ from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.multi_select import in_one_column, tick_columns
 from deniable.reports.reading.problems import Problems, problems_in, rows_in_words
+from deniable.reports.reading.words import words_for_none
 from deniable.reports.reports import Reports, joined_tables, no_reports
 from deniable.survey.plan import Plan
 from deniable.text.progress import watched
@@ -113,7 +114,7 @@ def randomize(
         before its answers are looked at, and only those to the arm's questions are. A plan whose arms are assigned
         needs it.
     na : list of str, optional
-        More words that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
+        More words or numbers that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
     keep_going : bool
         Leave records out whose answers cannot be read, with a warning that says how many, instead of refusing all.
     delimiter, encoding : str, optional
@@ -163,7 +164,7 @@ def randomize(
         return randomize_on(engine, data, plan, output, options)
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
-    reading = Reading(_checked_arm(plan, arm), _checked_words(na), bool(keep_going), CsvForm(delimiter, encoding))
+    reading = Reading(_checked_arm(plan, arm), words_for_none(na), bool(keep_going), CsvForm(delimiter, encoding))
     work = _Work(plan, secure() if rng is None else seeded(rng), reading, _LeftOut())
     try:
         made = _reports_or_file(data, work, output)
@@ -200,14 +201,6 @@ def _checked_arm(plan: Plan, arm: Any) -> str | None:
     if not isinstance(arm, str | None):
         raise PlanError(f"arm is the name of the column that holds each record's arm; found {abbreviated(arm)}")
     return arm
-
-
-def _checked_words(na: Any) -> tuple[str, ...]:
-    """Words that stand for no answer; one by itself is a word, not letters."""
-    words = (na,) if isinstance(na, str) else tuple(na)
-    if not all(isinstance(word, str) for word in words):
-        raise AnswerError(f"na takes words that stand for no answer, such as ['-9']; found {abbreviated(na)}")
-    return words
 
 
 def wanted_columns(plan: Plan, arm: str | None, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -3,6 +3,7 @@
 A question is a `Flag`, a `Choice` or a group of flags (`questions.features`).
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,9 +19,10 @@ from deniable.survey.questions.features import Flag as Flag
 from deniable.survey.questions.features import Flags as Flags
 from deniable.text import html
 from deniable.text.fixed_phrases import answer_as_text
+from deniable.text.tables import aligned
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Schema:
     """The features of a survey, in order. A group of flags is taken apart into its flags.
 
@@ -84,10 +86,19 @@ class Schema:
     def __iter__(self) -> Iterator[Feature]:
         return iter(self.features)
 
+    def __str__(self) -> str:
+        lines = aligned(_HEAD, [*_rows(self.questions)], numbers=(), rule=True, colour=False)
+        left_out = [note for name, note in self.notes.items() if name not in self.questions]
+        return "\n".join([*lines, *[""] * bool(left_out), *left_out])
+
+    def __repr__(self) -> str:
+        many = f"{len(self.questions)} questions" if len(self.questions) > 1 else "1 question"
+        return f"<Schema of {many}: {listed(self.questions)}>"
+
     def _repr_html_(self) -> str:
-        head = ("question", "answers")
         rows = [[feature.name, ", ".join(map(answer_as_text, feature.answers))] for feature in self.features]
-        return html.table(head, rows, numbers=(), title="Schema", caption="")
+        left_out = [note for name, note in self.notes.items() if name not in self.questions]
+        return html.table(_HEAD, rows, numbers=(), title="Schema", caption=". ".join(left_out))
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -149,7 +160,8 @@ class Schema:
         frame
             The data, or the path of a CSV or Parquet file of them.
         na
-            More words that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
+            More words or numbers that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty
+            cells. Give them to `dn.randomize`, too: neither a schema nor a plan holds them.
 
         Examples
         --------
@@ -164,6 +176,23 @@ class Schema:
         from deniable.late import proposed_schema
 
         return proposed_schema(frame, na)
+
+
+# _HEAD names the columns of a printed schema, and _ANSWERS is how many letters a line of its answers has.
+_HEAD = ("question", "answers")
+_ANSWERS = 64
+
+
+def _rows(questions: Mapping[str, tuple[Feature, ...]]) -> Iterator[tuple[str, str]]:
+    """The lines of a printed schema: each question with its answers, those of a multi-select one without its name."""
+    for name, features in questions.items():
+        if _question(features[0]):
+            ticks = [feature.name.removeprefix(f"{name}{SEPARATOR}") for feature in features]
+            told = f"any of: {', '.join(ticks)}{'; or no answer' if features[0].missing else ''}"
+        else:
+            told = ", ".join(map(answer_as_text, features[0].answers))
+        lines = textwrap.wrap(told, _ANSWERS, break_on_hyphens=False)
+        yield from zip([name, *[""] * (len(lines) - 1)], lines, strict=True)
 
 
 def _question(feature: Feature) -> str | None:

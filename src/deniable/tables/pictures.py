@@ -13,11 +13,14 @@ from deniable.charts.result_plots import Map, Words
 from deniable.errors import EstimateError
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import SEPARATOR
+from deniable.tables.labels import labelled
 from deniable.tables.rows_in_words import Record, has_interval, says_little
 from deniable.tables.table import (
     CHANGES,
     COEFFICIENTS,
     CONDITIONAL,
+    CONTRASTS,
+    CONTRASTS_OF_MEANS,
     DIFFERENCES,
     DIFFERENCES_OF_MEANS,
     LOG_ODDS,
@@ -54,7 +57,7 @@ def plot(table: Table, kind: str | None, ax: "Axes | None", path: str | Path | N
     _check(table, kind)
     if path is not None:
         check_picture(path)
-    chosen = kind or _usual(table)
+    table, chosen = labelled(table), kind or _usual(table)
     figure = _intervals(table, ax) if chosen == "intervals" else _map(table, ax)
     if path is not None:
         save(figure, Path(path))
@@ -139,17 +142,13 @@ def _is_flag(table: Table, name: str) -> bool:
 def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iterator[Row]:
     """The lines of the chart, with a heading for each combination of answers to all features but the last."""
     kind, (*others, last) = table.about.kind, table.keys
-    if kind is PAIRS:
-        for record in records:
-            yield replace(
-                _row(table, record, record["first"], digits), under=f"{result_plots.PAIRED}{record['second']}"
-            )
+    if kind in (PAIRS, CONTRASTS, CONTRASTS_OF_MEANS):
+        yield from (_of_two(table, record, digits) for record in records)
         return
-    if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS):
-        yield from (_row(table, record, kind.value, digits) for record in records)  # of what, the title says
-        return
-    if kind is WAVES:
-        yield from (_row(table, record, str(record["wave"]), digits) for record in records)
+    if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS, WAVES):  # of what is different, the title says
+        yield from (
+            _row(table, record, str(record["wave"]) if kind is WAVES else kind.value, digits) for record in records
+        )
         return
     if not others or (kind is CONDITIONAL and _is_flag(table, last)):
         yield from (_row(table, record, _answers(record, others or [last]), digits) for record in records)
@@ -162,6 +161,16 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
         yield _row(table, record, _answers(record, [last]), digits)
 
 
+def _of_two(table: Table, record: Record, digits: int) -> Row:
+    """The line of a pair of features, or of a contrast of two answers, which each have a line of the label."""
+    if table.about.kind is PAIRS:
+        first, mark, second = record["first"], result_plots.PAIRED, record["second"]
+    else:
+        first, minus, second = record["contrast"].partition(" - ")
+        mark = "− " if minus else ""
+    return replace(_row(table, record, first, digits), under=f"{mark}{second}")
+
+
 def _heading(record: Record, names: Sequence[str]) -> str:
     """The answers that a heading stands for, with the names of their features if there is room for both."""
     named = _answers(record, names, named=True)
@@ -171,7 +180,9 @@ def _heading(record: Record, names: Sequence[str]) -> str:
 def _answers(record: Record, names: Sequence[str], *, named: bool = False) -> str:
     """The answers of a row to some features; those of flags have their feature's name, and others' if wanted."""
     return TIMES.join(
-        f"{name}{SEPARATOR}{answer_as_text(record[name])}" if named or isinstance(record[name], bool) else record[name]
+        f"{name}{' ' if name.endswith('?') else SEPARATOR}{answer_as_text(record[name])}"
+        if named or isinstance(record[name], bool)
+        else record[name]
         for name in names
     )
 

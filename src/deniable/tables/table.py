@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from deniable.survey.schema import Feature
+
 Column = Sequence[Any] | npt.NDArray[Any]
 
 # SHOWN is how many rows `print` and a notebook show at most.
@@ -139,6 +141,7 @@ class Table:
     columns: Mapping[str, Column]
     keys: tuple[str, ...]  # the columns that name a row
     about: About
+    features: tuple["Feature", ...] = ()  # the features that are keys, whose labels pictures have
 
     @property
     def subject(self) -> Subject:
@@ -256,7 +259,8 @@ class Table:
         return pa.table({name: pa.array(_of_one_type(_listed(column))) for name, column in self.columns.items()})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"columns": self.columns, "keys": self.keys, "about": self.about}  # without what was cached
+        kept = ("columns", "keys", "about", "features")  # not what was cached
+        return {name: getattr(self, name) for name in kept}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The table as a stream of the Arrow C interface, which data frames read."""

@@ -3,9 +3,9 @@
 Two questions, a flag and a choice of three, are loosely associated, rare, sparse (with cells that nobody is in), or
 skewed, and asked apart with unequal epsilons, as one block, or in arms of which some ask one question alone. Of each
 survey every kind of result is asked for (`results_asked`), about the population and about the respondents; results
-that are one number are asked for in more surveys. For post-stratification there is a public question besides; and for
-lists, ten flags of which five pairs are associated are ranked, and those with a false discovery rate of at most 10 %
-are looked at (with the intervals for lists) as a reader would.
+that are one number, and lists, are asked for in more surveys. For post-stratification there is a public question
+besides; and for lists, ten flags of which five pairs are associated are ranked, and those with a false discovery rate
+of at most 10 % are looked at (with the intervals for lists) as a reader would.
 """
 
 import warnings
@@ -44,7 +44,7 @@ PLANS = ("apart", "block", "arms")
 SIZES = (300, 3_000)
 # SURVEYS is how many surveys there are of each setting for results with many intervals in each, and in a quick run.
 SURVEYS, QUICK = 300, 4
-# NUMBERS is how many there are for results that are one number: as many as it takes to tell 90 % from 93 %.
+# NUMBERS is how many there are for results that are one number, and for lists: as many as tell 90 % from 93 %.
 NUMBERS = 2_000
 # LISTED is the false discovery rate up to which pairs of a list are looked at.
 LISTED = 0.1
@@ -96,19 +96,17 @@ def plan_for(how: str) -> Plan:
 
 
 def measured(folder: Path, *, quick: bool) -> list[Tails]:
-    """All settings, written to a file of numbers."""
+    """All settings, written to a file of numbers after each of them."""
     surveys, numbers = (QUICK, QUICK) if quick else (SURVEYS, NUMBERS)
     settings = [(truth, plan, n) for truth in TRUTHS for plan in PLANS for n in (SIZES[-1:] if quick else SIZES)]
     ways = [(of_numbers, numbers), (of_tables, surveys)]
-    found: list[Tails] = []
+    each = (setting(*one, many, ask) for ask, many in ways for one in settings)
+    found = strata(numbers) + lists(numbers)
     for part in told(
-        (setting(*one, many, ask) for ask, many in ways for one in settings),
-        lambda own: f"every result, {own[0].kind} and others, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}",
+        each, lambda own: f"every result, {own[0].kind} and others, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}"
     ):
         found += part
-    found += strata(numbers)
-    found += lists(surveys)
-    write_csv(folder / "every-result.csv", [field.name for field in fields(Tails)], map(astuple, found))
+        write_csv(folder / "every-result.csv", [field.name for field in fields(Tails)], map(astuple, found))
     return found
 
 

@@ -1,5 +1,6 @@
 """`dn.fit`: what it finds, how sure it says it is, what it refuses."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -222,3 +223,29 @@ def test_tables_say_if_nothing_tells_how_far_the_model_is_off(model: Model) -> N
     assert CAVEAT not in pairs.table("q0", "q1").caption
     assert "tables of 3 and more hold less often" in repr(pairs.fit_quality)
     np.testing.assert_array_equal(pairs.table("q0", "q1", "q2")["low"], pairs.project("q0", "q1", "q2").table()["low"])
+
+
+def test_one_strong_interaction_of_three_is_not_lost_among_many() -> None:
+    """Three of six features go together in a way that no pair shows: intervals of their table hold, as others do."""
+    schema = dn.Schema([dn.Choice(f"q{k}", list("abcd")[:m]) if m > 2 else dn.Flag(f"q{k}") for k, m in enumerate((3, 4, 2, 2, 3, 2))])  # fmt: skip  # noqa: E501
+    parity = (np.indices((3, 4, 2, 2, 3, 2))[:3] > 0).sum(axis=0) % 2
+    truth = np.where(parity, 1.7, 0.3)
+    truth /= truth.sum()
+    plan = dn.design(schema, epsilon=2.0, order=3)
+    held, without, elsewhere, surveys = 0.0, 0.0, 0, 10
+    for seed in range(surveys):
+        model = dn.fit(dn.simulate.counts(dn.simulate.truth(schema, truth), plan, seed, n=50_000))
+        left = model.fit_quality.left_out
+        assert (0, 1, 2) in left.own
+        assert "for 1 three" in repr(model.fit_quality) or len(left.own) > 1
+        elsewhere += len(left.own) - 1
+        shares = margin_of(truth, (2, 0, 1)).reshape(-1)
+        plain = replace(model, fit_quality=replace(model.fit_quality, left_out=replace(left, own={})))
+        inside = []
+        for one in (model, plain):
+            table = one.table("q2", "q0", "q1").to_pydict()  # in another order than the survey's
+            inside.append(((np.array(table["low"]) <= shares) & (shares <= np.array(table["high"]))).mean())
+        held, without = held + inside[0] / surveys, without + inside[1] / surveys
+    assert held > 0.88
+    assert without < 0.6
+    assert elsewhere <= 2  # of 190 others, once in a thousand each

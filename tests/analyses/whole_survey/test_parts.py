@@ -144,8 +144,11 @@ def test_tests_of_pairs_are_chi_squares_under_independence() -> None:
 
 def test_what_is_left_out_is_added_to_contrasts_of_three_alone() -> None:
     left = LeftOut(10.0, 5, 0.04)
-    assert not left.covariance((2, 3)).any()
-    added = left.covariance((2, 2, 2))
+    assert not left.covariance((0, 1), (2, 3)).any()
+    added = left.covariance((0, 1, 2), (2, 2, 2))
     np.testing.assert_allclose(np.diagonal(added), 0.04 / 64)
     np.testing.assert_allclose(added.reshape(2, 4, 8).sum(axis=0), 0, atol=1e-15)  # nothing in any pair
-    np.testing.assert_allclose(np.diagonal(left.covariance((2, 2, 2, 2))), 5 * 0.04 / 256)
+    np.testing.assert_allclose(np.diagonal(left.covariance((0, 1, 2, 3), (2, 2, 2, 2))), 5 * 0.04 / 256)
+    own = LeftOut(10.0, 5, 0.04, {(1, 3, 4): 0.5})
+    np.testing.assert_allclose(np.diagonal(own.covariance((4, 1, 3), (2, 2, 2))), 0.5 / 64)
+    np.testing.assert_allclose(np.diagonal(own.covariance((4, 1, 3, 0), (2, 2, 2, 2))), (4 * 0.04 + 0.5) / 256)

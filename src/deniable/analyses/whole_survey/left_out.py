@@ -3,18 +3,24 @@
 If the contrasts of three features are off by chance with the variance sigma^2 beside their noise V, the chi-square
 r'V^-1r of all such residuals r of a block has the mean dim r + sigma^2 tr V^-1. So sigma^2 follows from the sum over
 blocks, and is taken as zero where that says less. A margin of three or more features has it as a further variance of
-each of its contrasts of three and more.
+each of its contrasts of three and more. Three features whose own chi-square chance hardly explains have their own
+sigma^2 instead, if it is larger: one strong interaction among many would be lost in the sum.
 """
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
 
 import numpy as np
 
-from deniable.analyses.whole_survey.contrasts import set_contrasts
+from deniable.analyses.whole_survey.contrasts import Places, set_contrasts
 from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence
 from deniable.inference.one_feature import Array
+
+# Three features have a variance of their own if chance would give their chi-square less often than this.
+UNLIKELY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,9 @@ class LeftOut:
     statistic: float
     degrees: int  # 0 where no block of three was asked
     variance: float  # that one contrast may have beside its noise; nan where nothing is known
+    own: Mapping[Places, float] = field(
+        default_factory=dict
+    )  # that of three features, by rising place, if it is larger
 
     @property
     def known(self) -> bool:
@@ -37,28 +46,45 @@ class LeftOut:
 
         return float(chdtrc(self.degrees, self.statistic)) if self.known else nan
 
-    def covariance(self, levels: tuple[int, ...]) -> Array:
+    def covariance(self, places: Places, levels: tuple[int, ...]) -> Array:
         """The covariance that interactions of three and more add to the shares of a table's cells, in C order."""
-        cells = prod(levels)
-        sets = [one for size in range(3, len(levels) + 1) for one in combinations(range(len(levels)), size)]
+        cells, features = prod(levels), range(len(levels))
+        sets = [one for size in range(3, len(levels) + 1) for one in combinations(features, size)]
         added = np.zeros((cells, cells))
         if self.known:
             for one in sets:
-                rows = set_contrasts(levels, [place in one for place in range(len(levels))])
-                added += self.variance / cells**2 * (rows.T @ rows)
+                rows = set_contrasts(levels, [place in one for place in features])
+                variance = self.own.get(tuple(sorted(places[place] for place in one)), self.variance)
+                added += variance / cells**2 * (rows.T @ rows)
         return added
 
 
 def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
     """What blocks of three or more questions say beyond a model whose margins are given."""
     statistic, degrees, weight = 0.0, 0, 0.0
+    by_three: dict[Places, list[tuple[Array, Array]]] = defaultdict(list)
     for part in evidence.seen:
         sets = list(combinations(part.places, 3)) if not part.across else []
         if not sets:
             continue
         table, rows = margin(part.places), part.contrasts(sets)
-        precision = part.kind.n * np.linalg.inv(part.covariance(rows, table))
-        apart = rows @ (part.shares - table.reshape(-1))
+        spread = part.covariance(rows, table) / part.kind.n
+        precision, apart = np.linalg.inv(spread), rows @ (part.shares - table.reshape(-1))
         statistic += float(apart @ precision @ apart)
         degrees, weight = degrees + len(rows), weight + float(np.trace(precision))
-    return LeftOut(statistic, degrees, max(0.0, statistic - degrees) / weight if degrees else nan)
+        ends = np.cumsum([0, *(len(part.contrasts([one])) for one in sets)]).tolist()
+        for one, start, end in zip(sets, ends[:-1], ends[1:], strict=True):
+            by_three[one].append((apart[start:end], np.asarray(np.linalg.inv(spread[start:end, start:end]))))
+    variance = max(0.0, statistic - degrees) / weight if degrees else nan
+    sure = {one: found for one, seen in by_three.items() if (found := _own_variance(seen)) > variance}
+    return LeftOut(statistic, degrees, variance, sure)
+
+
+def _own_variance(seen: list[tuple[Array, Array]]) -> float:
+    """The variance of three features' contrasts beside their noise, from residuals and precisions; 0 if unsure."""
+    from scipy.special import chdtrc
+
+    precision = np.sum([each for _, each in seen], axis=0)
+    weighted = np.sum([each @ apart for apart, each in seen], axis=0)
+    statistic, degrees = float(weighted @ np.linalg.solve(precision, weighted)), len(weighted)
+    return (statistic - degrees) / float(np.trace(precision)) if chdtrc(degrees, statistic) < UNLIKELY else 0.0

@@ -114,8 +114,14 @@ class FitQuality:
         return (
             f"Interactions of three, which the model leaves out: chi-square {left.statistic:,.0f} with "
             f"{left.degrees:,} degrees of freedom, p = {left.p_value:.2g}; intervals of three and more hold a "
-            f"standard deviation of {np.sqrt(left.variance):.3f} for each."
+            f"standard deviation of {np.sqrt(left.variance):.3f} for each{self._own_thirds()}."
         )
+
+    def _own_thirds(self) -> str:
+        """What is said of three features whose interactions are surely larger than those of others."""
+        if not (own := self.left_out.own):
+            return ""
+        return f", and up to {np.sqrt(max(own.values())):.3f} for {len(own)} three that surely have more"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +182,8 @@ class Model:
                 "features, or draw records with sample"
             )
         covariance = self.spread.covariance(places)
-        covariance = covariance + self.fit_quality.left_out.covariance(tuple(feature.levels for feature in features))
+        levels = tuple(feature.levels for feature in features)
+        covariance = covariance + self.fit_quality.left_out.covariance(places, levels)
         shares, columns = self.machine.margin(self.coefficients, places), [len(one.columns) for one in features]
         group = FittedGroup.of_shares(self.n, shares, covariance, columns)
         return Estimate(features, (group,), "whole survey", fitted=group.truth, sources=self.sources)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable.survey.schema import Feature
     from deniable.tables.table import Kind, Table
 
-FILES = f"{COUNTS}; several are of waves of other people"
+FILES = f"{COUNTS}; several files are waves of different people"
 BETWEEN = "another feature and two of its answers; several answers in one group have commas between them"
 
 
@@ -91,7 +91,7 @@ def add_compare(commands: "Commands") -> None:
     """Add `deniable compare`."""
     command = add_command(commands, "compare", "compare two surveys of different people, answer by answer")
     command.add_argument("before", metavar="BEFORE", help=COUNTS)
-    command.add_argument("after", metavar="AFTER", help="the same of the other survey")
+    command.add_argument("after", metavar="AFTER", help="the same for the other survey")
     command.add_argument("names", nargs="+", metavar="FEATURE", help="the features of the table")
     add_respondents(command)
     add_level(command)

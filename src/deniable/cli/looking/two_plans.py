@@ -11,6 +11,9 @@ from deniable.survey.plan import Plan
 from deniable.survey.privacy import BELIEF
 from deniable.text.tables import aligned
 
+# SAME is the remark about two promises that four digits of epsilon do not tell apart.
+SAME = "the same"
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -62,7 +65,7 @@ def verdict(first: Plan, second: Plan) -> str:
         f" {len(asked):,} question{'s are' if len(asked) > 1 else ' is'} asked by one of them alone." if asked else ""
     )
     one, other = of_whole(first), of_whole(second)
-    if one.epsilon == other.epsilon:
+    if _epsilon(one) == _epsilon(other):
         return f"They are different plans, with the same promise about the whole report.{more}"
     better = "first" if one.epsilon < other.epsilon else "second"
     return f"They are different plans. The {better} one protects the whole report better.{more}"
@@ -77,8 +80,8 @@ def _remark(name: str, first: Plan, second: Plan) -> str:
     one, other = of_questions(first)[name], of_questions(second)[name]
     said = _which(one, other)
     if first.schema.questions[name] != second.schema.questions[name]:
-        return f"other answers or labels; {said}"
-    if said == "the same" and list(_randomized(first, name)) != list(_randomized(second, name)):
+        return f"other answers or labels; {said}{' promise' if said == SAME else ''}"
+    if said == SAME and list(_randomized(first, name)) != list(_randomized(second, name)):
         return "the same promise, asked or randomized in another way"
     return said
 
@@ -91,9 +94,9 @@ def _randomized(plan: Plan, name: str) -> Iterator[tuple[int, Block]]:
 
 
 def _which(one: Promised, other: Promised) -> str:
-    """Which of two promises is the better one."""
-    if one.promise == other.promise:
-        return "the same"
+    """Which of two promises is the better one; what four digits do not tell apart is the same."""
+    if _epsilon(one) == _epsilon(other):
+        return SAME
     return f"protected better by the {'first' if one.epsilon < other.epsilon else 'second'}"
 
 

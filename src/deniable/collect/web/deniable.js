@@ -101,10 +101,10 @@ const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A 
 const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS]; // A feature has no others.
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
-const NUMBER = /^([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-?inf)$/;
+const NUMBER = /^([+-]?(\d+\.?|\d*\.\d+)([eE][+-]?\d+)?|-?inf)$/;
 const TOKENS = /"([^"\\]|\\.)*"|[{}:]|[-\d][-+.\deE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
-const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u; // control characters, and ends of lines
+const CONTROL = /[\p{Cc}\u2028-\u202e]/u; // control characters, ends of lines, and turns of the direction of writing
 const UNSEEN = /[\p{Cf}\p{DI}]/gu; // letters without ink and width: format characters, and default ignorable ones
 const BLANKS = /[\p{Z}\u2800]+/gu;
 const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add one.

@@ -180,7 +180,7 @@ class Among:
         title += f" given {TIMES.join(given)}" * bool(given)
         kind, est = CONDITIONAL_SHARES if given else SHARES, self.est
         about = About(title, kind, est.subject, level, est.asked, respondents=est.n, among=self.who)
-        return tidy_results(names_of(features), list(labels), found, about)
+        return tidy_results(features, list(labels), found, about)
 
     @property
     def who(self) -> str:
@@ -221,10 +221,10 @@ def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
 
 
 def tidy_results(
-    names: Sequence[str], labels: Sequence[Sequence[Any]], found: Iterable[JointAnswer], about: About
+    features: Features, labels: Sequence[Sequence[Any]], found: Iterable[JointAnswer], about: About
 ) -> Table:
     """A table of results: a row for each, with its labels, value, standard error and interval."""
-    what, level, found = about.kind.value, about.level, list(found)
+    names, what, level, found = names_of(features), about.kind.value, about.level, list(found)
     about = replace(about, influence=max((one.influence for one in found if one.enough), default=nan))
     numbers = np.array([(one.value, one.stderr, *one.confidence_interval(level)) for one in found])
     columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
@@ -232,7 +232,7 @@ def tidy_results(
         raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
     labelled = zip(names, zip(*labels, strict=True), strict=True)
     by_name: dict[str, Column] = {name: of_one_type(values) for name, values in labelled}
-    return Table(by_name | columns, tuple(names), about)
+    return Table(by_name | columns, names, about, tuple(features))
 
 
 def _listed(answers: Any) -> list[Any]:

@@ -1,7 +1,7 @@
 """Contrasts of a share, or of a mean, over groups of respondents: intervals, p-values, and several of them at once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from math import isnan, nan
 from typing import Any
@@ -31,6 +31,7 @@ from deniable.inference.results import JointAnswer
 from deniable.inference.tensors import contract, flat
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONTRASTS, CONTRASTS_OF_MEANS, About, Column, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Contrasts = Mapping[str, Mapping[str | bool, float]]
 
@@ -123,8 +124,26 @@ def contrasts(
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
     crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
-    about = About(f"contrasts by {by}", kind, est.subject, level, est.asked, respondents=est.n, influence=crafted)
-    return Table(columns, ("contrast",), replace(about, among=here.who))
+    about = About(
+        f"{_what_in_words(what)}, contrasts by {by}",
+        kind,
+        est.subject,
+        level,
+        est.asked,
+        respondents=est.n,
+        influence=crafted,
+        among=here.who,
+    )
+    return Table(columns, ("contrast",), about)
+
+
+def _what_in_words(what: Any) -> str:
+    """What is compared: a feature, or some of its answers."""
+    if isinstance(what, str):
+        return what
+    name, answers = what
+    every = answers if isinstance(answers, list | tuple) else [answers]
+    return f"{name}: {' or '.join(map(answer_as_text, every))}"
 
 
 def group_results(here: Among, what: Any, by: Feature, scores: Scores | None) -> GroupResults:
@@ -157,7 +176,7 @@ def _contrasts(here: Among, by: Feature, weights: Any) -> dict[str, Array]:
     if weights is None:
         pairs = combinations(range(len(answers)), 2)
         size = np.eye(len(answers))
-        return {f"{answers[i]} - {answers[j]}": size[i] - size[j] for i, j in pairs}
+        return {f"{answer_as_text(answers[i])} - {answer_as_text(answers[j])}": size[i] - size[j] for i, j in pairs}
     if not isinstance(weights, Mapping) or not all(isinstance(own, Mapping) and own for own in weights.values()):
         told = 'contrasts are {name: {answer: weight}}, such as {"young less old": {"18-29": 1, "65+": -1}}'
         raise EstimateError(f"{told}; found {abbreviated(weights)}")

@@ -117,7 +117,7 @@ def mean_of(
     labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
     title, whole = f"mean of {name} by {TIMES.join(others)}", here.est
     about = About(title, MEANS, whole.subject, level, whole.asked, respondents=whole.n, among=here.who)
-    return tidy_results(others, list(labels), found, about)
+    return tidy_results(tuple(features), list(labels), found, about)
 
 
 def _difference(

@@ -13,6 +13,7 @@ from deniable.estimates.interface import AnyEstimate
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
 from deniable.survey.schema import Choice, Feature
+from deniable.text.fixed_phrases import answer_as_text
 
 E = TypeVar("E", bound=AnyEstimate)
 
@@ -79,7 +80,7 @@ def _new_names(old: Feature, groups: Any) -> list[str]:
                     "answer into one group"
                 )
             becomes[place] = answer
-    names = [becomes.get(place, str(answer)) for place, answer in enumerate(old.answers)]
+    names = [becomes.get(place, answer_as_text(answer)) for place, answer in enumerate(old.answers)]
     if stays := [name for place, name in enumerate(names) if place not in becomes and name in groups]:
         raise EstimateError(f"{stays[0]!r} of {old.name!r} is not merged and stays; give the group another name")
     return names

@@ -20,6 +20,7 @@ from deniable.inference.results import Merged
 from deniable.inference.tensors import along, answer_rows
 from deniable.inference.trust import Bools
 from deniable.survey.schema import Feature
+from deniable.text.fixed_phrases import answer_as_text
 
 # A feature is left with at least this many answers.
 FEWEST_ANSWERS = 2
@@ -116,7 +117,7 @@ def _with_commonest_first(group: Group) -> tuple[Group, list[Places]]:
 def merged_answers(features: Sequence[Feature], orders: Sequence[Places], rows: Sequence[Array]) -> tuple[Merged, ...]:
     """The answers of each feature that were merged, given the places of its answers and the weights that are left."""
     return tuple(
-        Merged(feature.name, tuple(str(feature.answers[place]) for place in order[len(left) - 1 :]))
+        Merged(feature.name, tuple(answer_as_text(feature.answers[place]) for place in order[len(left) - 1 :]))
         for feature, order, left in zip(features, orders, rows, strict=True)
         if len(left) < len(order)
     )

@@ -1,16 +1,18 @@
-"""Shrinkage of a table's interactions towards independence, by empirical Bayes, order by order.
+"""Shrinkage of a table's interactions, by empirical Bayes, order by order.
 
-Functions of one answer with mean 0 and mean square 1 at the feature's own shares are its contrasts; the mean of a
-product of contrasts of two or more features is a generalized correlation, which is zero if answers are independent
-(the expansions of Lancaster and Bahadur). Those of one order, of as many features each, are d with the covariance V,
-both of the unconstrained fit. They are taken to be drawn with mean 0 and the standard deviation s, of which all values
-from 0 to 1 were as likely beforehand; s is replaced by its mean given d. Then
+What answers of k features say beyond those of fewer is looked at from the table c of maximum entropy that has the
+margins of k - 1 features of the table found so far: independence for interactions of two, and for those of three what
+pairs alone would make. Its contrasts are functions of k answers that have at c mean squares 1, and means of products 0
+with each other and with every function of fewer answers: of independent answers, the products of contrasts of single
+answers (the expansions of Lancaster and Bahadur). So their means d(t - c) tell nothing of pairs, to first order, where
+pairs go together strongly. With the means d and the covariance V of the unconstrained fit, they are taken to be drawn
+with mean 0 and the standard deviation s, of which all values from 0 to 1 were as likely beforehand; s is replaced by
+its mean given d. Then
 
-    n (t'Ht / 2 - b't) + sum of d(t)'d(t) / (2 s^2) over orders
+    n (t'Ht / 2 - b't) + sum of |d(t - c)|^2 / (2 s^2) over orders
 
 is least over proper tables t: the misfit of the feasible table, with a penalty. An order that chance hardly explains is
-left alone, so that strong interactions are those of the feasible table; and so are the orders above it, which are not
-small where answers of two features hardly go together.
+left alone, so that strong interactions are those of the feasible table.
 """
 
 from collections.abc import Sequence
@@ -36,6 +38,8 @@ LEAST_STRENGTH = 1e-4
 ROUNDING = 1e-12
 # A shrunk table may have at most so many cells.
 MOST_CELLS = 1_000
+# Proportional fitting ends after so many sweeps, or where no share changes by more than this.
+MOST_SWEEPS, CLOSE = 200, 1e-9
 
 
 @dataclass(frozen=True)
@@ -82,39 +86,63 @@ def shrunk_table(n: float, shares: Array, H: Array, b: Array) -> ShrunkTable:
     inverse = np.linalg.inv(H)
     free, covariance = inverse @ b, (inverse - np.outer(at, at)) / n
     orders: list[ShrunkOrder] = []
-    penalty = np.zeros_like(H)
+    found, penalty, pull = at, np.zeros_like(H), np.zeros_like(b)
     for features in range(2, shares.ndim + 1):
-        rows = _contrasts(n, shares, features)
-        alone = any(lower.kept == 1 for lower in orders)
-        order, strength = _shrunk(features, rows @ free, rows @ covariance @ rows.T, alone=alone)
+        alike = of_most_entropy(found.reshape(shares.shape), features - 1)
+        centre = everywhere(round(n), alike).reshape(-1)
+        rows = contrasts(centre, shares.shape, features)
+        order, strength = _shrunk(features, rows @ (free - centre), rows @ covariance @ rows.T)
         orders.append(order)
         if strength < np.inf:
-            penalty += rows.T @ rows / max(strength, LEAST_STRENGTH) ** 2
-    uniform = np.full(len(b), 1 / len(b))
-    found = least(H + penalty / n, b, np.ones((1, len(b))), np.ones(1), uniform).x
+            form = rows.T @ rows / max(strength, LEAST_STRENGTH) ** 2 / n
+            penalty, pull = penalty + form, pull + form @ centre
+            found = _nearest(H + penalty, b + pull)
     return ShrunkTable((found / found.sum()).reshape(shares.shape), tuple(orders))
 
 
-def _contrasts(n: float, shares: Array, features: int) -> Array:
-    """The products of contrasts of so many features each, as rows over all cells in C order."""
-    places = range(shares.ndim)
-    each = []
-    for place in places:
-        margin = shares.sum(axis=tuple(other for other in places if other != place))
-        each.append(_orthonormal(everywhere(round(n), margin)))
-    alike = [np.ones((1, m)) for m in shares.shape]
-    chosen = combinations(places, features)
-    return np.vstack([flat([(each if k in some else alike)[k] for k in places]) for some in chosen])
+def _nearest(H: Array, b: Array) -> Array:
+    """The proper table with the least misfit t'Ht / 2 - b't."""
+    uniform = np.full(len(b), 1 / len(b))
+    return least(H, b, np.ones((1, len(b))), np.ones(1), uniform).x
 
 
-def _orthonormal(shares: Array) -> Array:
-    """The contrasts of one feature: rows over answers, with mean 0, mean square 1 and mean products 0 at its shares."""
-    root = np.sqrt(shares)
-    turned, _ = np.linalg.qr(np.column_stack([root, np.eye(len(root), len(root) - 1)]))
-    return np.asarray((turned[:, 1:] / root[:, None]).T)
+def of_most_entropy(table: Array, features: int) -> Array:
+    """The table of maximum entropy with the margins of so many features of another, by proportional fitting."""
+    places = range(table.ndim)
+    gone = [tuple(place for place in places if place not in kept) for kept in combinations(places, features)]
+    wanted = [table.sum(axis=axes, keepdims=True) for axes in gone]
+    found = np.full_like(table, 1 / table.size)
+    for _ in range(MOST_SWEEPS):
+        before = found
+        for axes, margin in zip(gone, wanted, strict=True):
+            own = found.sum(axis=axes, keepdims=True)
+            found = found * np.divide(margin, own, out=np.zeros_like(own), where=own > 0)
+        if np.abs(found - before).max() < CLOSE:
+            break
+    return found
 
 
-def _shrunk(features: int, d: Array, covariance: Array, *, alone: bool) -> tuple[ShrunkOrder, float]:
+def contrasts(centre: Array, levels: Sequence[int], features: int) -> Array:
+    """Functions of so many features each that nothing of fewer explains, as rows over all cells in C order.
+
+    At the centre they have mean squares 1, and their products with each other and with all functions of fewer
+    features have the mean 0.
+    """
+    root = np.sqrt(centre)
+    lower = [_products(levels, size) for size in range(features)]
+    fewer, more = np.vstack(lower), _products(levels, features)
+    turned, _ = np.linalg.qr(root[:, None] * np.vstack([fewer, more]).T)
+    return np.asarray((turned[:, len(fewer) :] / root[:, None]).T)
+
+
+def _products(levels: Sequence[int], features: int) -> Array:
+    """Products of contrasts of so many features each, as rows over all cells in C order."""
+    alike, own = [np.ones((1, m)) for m in levels], [np.eye(m)[1:] for m in levels]
+    chosen = combinations(range(len(levels)), features)
+    return np.vstack([flat([(own if k in some else alike)[k] for k in range(len(levels))]) for some in chosen])
+
+
+def _shrunk(features: int, d: Array, covariance: Array) -> tuple[ShrunkOrder, float]:
     """The test of one order's correlations d against zero, and their standard deviation; infinite if left alone."""
     from scipy.special import chdtrc
 
@@ -123,7 +151,7 @@ def _shrunk(features: int, d: Array, covariance: Array, *, alone: bool) -> tuple
     squares = (turn.T @ d) ** 2
     statistic = float((squares / variances).sum())
     p_value = float(chdtrc(len(d), statistic))
-    if alone or p_value < UNLIKELY:
+    if p_value < UNLIKELY:
         return ShrunkOrder(features, statistic, len(d), p_value, 1.0), np.inf
     spread = variances + STRENGTHS[:, None] ** 2
     likelihoods = -0.5 * (np.log(spread) + squares / spread).sum(axis=1)

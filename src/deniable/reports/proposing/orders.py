@@ -29,12 +29,19 @@ SCALES = tuple(
         "xs, s, m, l, xl, xxl",
         "no schooling, primary, primary school, secondary, secondary school, high school, vocational, some college, "
         "college, university, bachelor, bachelor's degree, master, master's degree, doctorate, phd",
-        "stimme überhaupt nicht zu, stimme nicht zu, stimme eher nicht zu, teils teils, neutral, stimme eher zu, "
-        "stimme zu, stimme voll zu, stimme voll und ganz zu",
+        "stimme überhaupt nicht zu, stimme nicht zu, stimme eher nicht zu, teils teils, teils/teils, neutral, "
+        "stimme eher zu, stimme zu, stimme voll zu, stimme voll und ganz zu",
+        "sehr unzufrieden, unzufrieden, eher unzufrieden, teils teils, teils/teils, weder noch, neutral, "
+        "eher zufrieden, zufrieden, sehr zufrieden",
+        "sehr schlecht, schlecht, eher schlecht, mittelmäßig, teils teils, befriedigend, eher gut, gut, sehr gut",
+        "trifft überhaupt nicht zu, trifft gar nicht zu, trifft nicht zu, trifft eher nicht zu, teils teils, "
+        "teils/teils, neutral, trifft eher zu, trifft zu, trifft völlig zu, trifft voll zu, trifft voll und ganz zu",
         "nie, sehr selten, selten, gelegentlich, manchmal, häufig, oft, sehr oft, meistens, immer",
         "pas du tout d'accord, pas d'accord, plutôt pas d'accord, neutre, plutôt d'accord, d'accord, "
         "tout à fait d'accord",
+        "très insatisfait, insatisfait, plutôt insatisfait, neutre, plutôt satisfait, satisfait, très satisfait",
         "jamais, rarement, parfois, souvent, très souvent, toujours",
+        "muy insatisfecho, insatisfecho, neutral, satisfecho, muy satisfecho",
         "nunca, casi nunca, rara vez, a veces, a menudo, casi siempre, siempre",
         "monday, tuesday, wednesday, thursday, friday, saturday, sunday",
         "january, february, march, april, may, june, july, august, september, october, november, december",
@@ -74,6 +81,11 @@ def recognised(values: Sequence[str]) -> list[str] | None:
 def alphabetical(values: Sequence[str]) -> list[str]:
     """The values by the alphabet, those like "other" and "don't know" last."""
     return sorted(values, key=lambda value: (plain(value) in OUTSIDE, value))
+
+
+def order_in_words(values: Sequence[str]) -> str:
+    """Which order such values have; of two in no order nothing is said."""
+    return "in their order" if recognised(values) else "in alphabetical order" if len(values) > 2 else ""
 
 
 def _range(text: str) -> tuple[float, float] | None:

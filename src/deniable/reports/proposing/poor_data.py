@@ -1,4 +1,4 @@
-"""Data of which no question can be made: numbers with decimal commas, files without answers, or with other marks."""
+"""Data of which no question can be made: dates, numbers with decimal commas, files without answers or other marks."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -10,6 +10,16 @@ from deniable.errors import listed
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+)(?:,(\d+))?")
 # What is said of a column of them.
 DECIMALS = "its numbers have decimal commas; write them with points (1.5, not 1,5), and ranges are proposed"
+
+# DATE is a date as people and programs write it, perhaps with a time: 2024-05-17 12:30, 17.05.2024, 5/17/24.
+DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?")
+# What is said of a column of them.
+DATES = "it holds dates or times; make a column of years, months or age groups of them"
+
+
+def dates(spelt: Collection[str]) -> bool:
+    """Whether all texts are dates."""
+    return bool(spelt) and all(map(DATE.fullmatch, spelt))
 
 
 def decimal_commas(spelt: Collection[str]) -> bool:
@@ -29,7 +39,7 @@ def nothing_proposed(names: Sequence[str], why: Sequence[str], source: Any) -> s
     """Why nothing is proposed at all, and what can be done about it; `source` is a file, or None."""
     file = "" if source is None else f"{source}: "
     if not names:
-        return f"{file}there is no column, so that no question can be proposed"
+        return f"{file}there are no records, so that no question can be proposed"
     marks = [mark for mark in (";", "\t", "|") if mark in names[0]]
     if len(names) == 1 and marks:
         return (

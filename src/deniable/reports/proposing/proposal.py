@@ -11,11 +11,18 @@ from deniable.client import number_text
 from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
 from deniable.reports.proposing.columns import Column, columns_of
-from deniable.reports.proposing.orders import alphabetical, recognised
-from deniable.reports.proposing.poor_data import DECIMALS, NO_ANSWERS, decimal_commas, nothing_proposed
+from deniable.reports.proposing.no_answers import (
+    codes_among,
+    codes_in_words,
+    counted_as_missing,
+    declined,
+    words_in_words,
+)
+from deniable.reports.proposing.orders import alphabetical, order_in_words, recognised
+from deniable.reports.proposing.poor_data import DATES, DECIMALS, NO_ANSWERS, dates, decimal_commas, nothing_proposed
 from deniable.reports.proposing.ranges import round_edges
 from deniable.reports.reading.multi_select import parts
-from deniable.reports.reading.words import MISSING, NO, YES, plain
+from deniable.reports.reading.words import MISSING, NO, YES, plain, words_for_none
 from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
 # More different numbers than this in a column are a quantity, of which ranges are made.
@@ -47,10 +54,11 @@ class Proposed:
         return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
 
 
-def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
+def proposed(frame: Any, na: object = ()) -> Schema:
     """A schema with a question for each column of any data that can have one; its notes say what was found."""
+    words = words_for_none(na)
     source, frame = frame, whole_table(frame) if are_files(frame) else frame
-    found = _grouped([_proposed(column) for column in columns_of(frame, na)])
+    found = _grouped([_proposed(column, words) for column in columns_of(frame, words)])
     questions = [one.question for one in found if one.question is not None]
     if not questions:
         raise SchemaError(
@@ -59,26 +67,30 @@ def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
     return Schema(questions, notes={one.name: str(one) for one in found})
 
 
-def _proposed(column: Column) -> Proposed:
-    """The question of one column, and why."""
+def _proposed(column: Column, na: Collection[str]) -> Proposed:
+    """The question of one column, and why; `na` are the words for no answer that are not the usual ones."""
     if not column.given:
         return Proposed(column.name, None, NO_ANSWERS)
     kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": _of_lists}
     if column.kind not in kinds:
-        return Proposed(column.name, None, f"it holds {column.kind}; write it as text or numbers")
+        is_time = column.kind.startswith(("timestamp", "date", "time"))
+        why = DATES if is_time else f"it holds {column.kind}; write it as text or numbers"
+        return Proposed(column.name, None, why)
     try:
         made = kinds[column.kind](column)
     except SchemaError as error:
         return Proposed(column.name, None, str(error))
     if column.nulls and column.kind != "list" and not isinstance(made.question, Flags):
-        words = f" (also {listed(column.words)})" if column.words else ""
-        return replace(made, why=f"{made.why}; {column.nulls:,} without an answer{words}")
+        return replace(made, why=f"{made.why}; {column.nulls:,} without an answer{words_in_words(column.words, na)}")
     return made
 
 
 def _missing(column: Column, values: Sequence[str] = ()) -> dict[str, Any]:
     """The answer of those who gave none, if there are any; a value that says so already is that answer."""
-    return {"missing": next((v for v in values if plain(v) == MISSING), MISSING)} if column.nulls else {}
+    if column.nulls:
+        return {"missing": next((v for v in values if plain(v) == MISSING), MISSING)}
+    own = declined(values)
+    return {"missing": own} if own else {}
 
 
 def _of_bool(column: Column) -> Proposed:
@@ -96,13 +108,17 @@ def _of_numbers(column: Column) -> Proposed:
     if len(times) <= MANY_NUMBERS:
         values = [number_text(number) for number in numbers]
         coded = "; if 1 means yes and 2 no, make it a flag with these words" if set(times) == {1, 2} else ""
+        coded += codes_in_words(codes_among(times))
         return Proposed(name, Choice(name, values, **_missing(column)), f"a choice of {len(values)} numbers{coded}")
     if _is_id(column, numbers):
         return Proposed(name, None, f"it looks like an id: {len(times):,} different whole numbers, one for each record")
-    edges = round_edges(name, np.repeat(numbers, [times[number] for number in numbers]))
+    codes = codes_among(times)
+    others = numbers[~np.isin(numbers, codes)]
+    edges = round_edges(name, np.repeat(others, [times[number] for number in others]))
     question = Choice.bins(name, edges, **_missing(column))
-    ends = f"{number_text(numbers[0])} to {number_text(numbers[-1])}"
-    return Proposed(name, question, f"ranges of {len(times):,} different numbers, {ends}; move the edges if you like")
+    ends = f"{number_text(others[0])} to {number_text(others[-1])}"
+    why = f"ranges of {len(others):,} different numbers, {ends}; move the edges if you like{codes_in_words(codes)}"
+    return Proposed(name, question, why)
 
 
 def _is_id(column: Column, numbers: Any) -> bool:
@@ -153,15 +169,17 @@ def _of_text(column: Column) -> Proposed:
     values = [value for value in column.order if value.strip()] or recognised(list(spelt)) or alphabetical(list(spelt))
     if len(values) < 2:
         return Proposed(name, None, "everybody has the same answer; a choice needs all that could be given")
-    how = "in the order of its categories" if column.order else "in their order" if recognised(list(spelt)) else ""
+    how = "in the order of its categories" if column.order else order_in_words(values)
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
-    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}"
+    said = "" if column.nulls else counted_as_missing(declined(values))
+    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}{said}"
     return Proposed(name, Choice(name, values, **_missing(column, values)), why)
 
 
 def _flag(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
-    """A yes/no question, if its words mean yes and no."""
-    found = _yes_and_no({plain(value): value for value in spelt})
+    """A yes/no question, if its words mean yes and no, and one more perhaps that nothing was said."""
+    skipped = None if column.nulls else declined(list(spelt))
+    found = _yes_and_no({plain(value): value for value in spelt if value != skipped})
     if found is None:
         return None
     yes, no = found
@@ -169,7 +187,9 @@ def _flag(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
     own = {} if usual else {"yes": yes[0], "no": no[0]}
     said = f"{listed(yes) or 'nobody'} is yes, {listed(no) or 'nobody'} is no"
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
-    return Proposed(column.name, Flag(column.name, **_missing(column), **own), f"yes or no: {said}{spellings}")
+    missing = _missing(column, [skipped] if skipped else ())
+    why = f"yes or no: {said}{spellings}{counted_as_missing(skipped)}"
+    return Proposed(column.name, Flag(column.name, **missing, **own), why)
 
 
 def _yes_and_no(words: Mapping[str, str]) -> tuple[list[str], list[str]] | None:
@@ -198,7 +218,9 @@ def _split(column: Column) -> Proposed | None:
 
 
 def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
-    """What text is, if it is no choice: numbers with commas, several ticks, an id, or written freely."""
+    """What text is, if it is no choice: dates, numbers with commas, several ticks, an id, or written freely."""
+    if dates(spelt):
+        return Proposed(column.name, None, DATES)
     if decimal_commas(spelt):
         return Proposed(column.name, None, DECIMALS)
     if (ticks := _split(column)) is not None:

@@ -2,6 +2,7 @@
 
 import codecs
 import csv as text
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,6 +19,8 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 LOOKED_AT, ROWS_LOOKED_AT = 1 << 16, 20
 # A file is read in blocks of this many bytes.
 BLOCK = 1 << 24
+# What Arrow says of a row with too many or too few cells, before the row itself, which nobody is to see.
+RAGGED = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected (\d+) columns, got (\d+): ")
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -120,22 +123,16 @@ def batches(path: AnyFile, form: CsvForm, names: Sequence[str]) -> Iterator[Any]
     """Record batches of a file with these columns of its header, every answer as text."""
     from pyarrow import csv
 
-    ragged: list[Any] = []
-
-    def refuse(row: Any) -> str:
-        ragged.append(row)
-        return "error"
-
     try:
         yield from csv.open_csv(
             path.open("rb") if isinstance(path, StoredFile) else path,
             csv.ReadOptions(block_size=BLOCK, encoding=form.encoding),
-            csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True, invalid_row_handler=refuse),
+            csv.ParseOptions(delimiter=form.delimiter, newlines_in_values=True),
             csv.ConvertOptions(include_columns=list(names), column_types=dict.fromkeys(names, pa.string())),
         )
     except pa.ArrowInvalid as error:
-        if ragged:
-            raise AnswerError(f"{path}: {_ragged_row(path, form, ragged[0])}") from None
+        if ragged := RAGGED.match(str(error)):
+            raise AnswerError(f"{path}: {_ragged_row(path, form, *map(int, ragged.groups()))}") from None
         if len(list(islice(rows(path, form), 2))) < 2:  # a header alone, without the end of its line
             return
         if "invalid UTF8" in str(error):
@@ -145,15 +142,15 @@ def batches(path: AnyFile, form: CsvForm, names: Sequence[str]) -> Iterator[Any]
         raise AnswerError(f"{path}: cannot be read as {form.encoding}: {error.reason}") from None  # type: ignore[attr-defined]
 
 
-def _ragged_row(path: AnyFile, form: CsvForm, found: Any) -> str:
+def _ragged_row(path: AnyFile, form: CsvForm, columns: int, cells: int) -> str:
     """Words for the first row with too many or too few cells: its line and its length, not its answers.
 
     Arrow does not say which row it is when it reads with several threads, so the file is read again.
     """
-    every = (line for line, cells in numbered_rows(path, form) if len(cells) != found.expected_columns)
-    line = next(every, None)
+    every = ((line, len(own)) for line, own in numbered_rows(path, form) if len(own) != columns)
+    line, cells = next(every, (None, cells))
     which = "a row" if line is None else f"line {line}"
-    return f"{which} has {found.actual_columns} cells where the header has {found.expected_columns}"
+    return f"{which} has {cells} cell{'s' * (cells != 1)} where the header has {columns}"
 
 
 def _line_not_utf_8(path: AnyFile) -> int:

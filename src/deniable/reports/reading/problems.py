@@ -77,7 +77,10 @@ class Problems:
         answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(lines)
         if answers > 1:
             rest = f" in {more:,} more ways" if more else ""
-            lines.append(f"{answers:,} answers cannot be read{rest}; keep_going=True (--keep-going) leaves them out")
+            lines.append(
+                f"{answers:,} answers cannot be read{rest}; keep_going=True (--keep-going) leaves these records out, "
+                "and na=['...'] (--na ...) takes a word as no answer"
+            )
         return kind("\n".join(lines))
 
     def __str__(self) -> str:

@@ -4,10 +4,11 @@ Upper and lower case are the same, and so is what stands with or without blanks 
 always means itself, whatever it means here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from deniable.client import seen
-from deniable.errors import shortened
+from deniable.client import number_text, seen
+from deniable.errors import AnswerError, abbreviated, shortened
 
 # Words for yes, each with the no of its language.
 YES_NO = (
@@ -22,7 +23,7 @@ YES_NO = (
 YES = frozenset(yes for yes, _ in YES_NO)
 NO = frozenset(no for _, no in YES_NO)
 # What files write where nobody answered.
-NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "<na>", ".", "-", "--", "?"})
+NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "<na>", ".", "-", "--", "?", "k.a.", "k. a."})
 # Words that may be an answer like any other, as of a religion or of pain: beside numbers, or yes and no, they are none.
 NOTHING = frozenset({"none", "nil"})
 # The name of one more answer, of those who gave none, where nothing else is said.
@@ -50,3 +51,12 @@ def plain(text: str) -> str:
     An accent that is a letter of its own (NFD, as some systems write it) is the same as one that is a part of a letter.
     """
     return seen(text).casefold()
+
+
+def words_for_none(na: object) -> tuple[str, ...]:
+    """Words that stand for no answer, beside the usual ones: a list of them, or one; numbers are words, too."""
+    given = (na,) if isinstance(na, str | int | float) else na
+    words = list(given) if isinstance(given, Iterable) else [None]
+    if not all(isinstance(word, str | int | float) and not isinstance(word, bool) for word in words):
+        raise AnswerError(f"na takes words that stand for no answer, such as ['-9']; found {abbreviated(na)}")
+    return tuple(word if isinstance(word, str) else number_text(word) for word in words)
