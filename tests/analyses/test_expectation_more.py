@@ -147,10 +147,12 @@ def test_the_least_effect_is_seen_with_that_power_and_needs_so_many() -> None:
     assert first / second == pytest.approx(2, rel=1e-3)
 
 
-def test_a_difference_needs_a_flag_to_differ_by() -> None:
+def test_a_difference_is_that_between_an_answer_of_a_choice_and_all_others() -> None:
+    """A correlation times the standard deviation of what differs, over that of what it differs by: 1/3 are 65+."""
     least = PAIRS.detectable("smoker", ("age", "65+"), n=N)
-    assert least.difference is None
-    assert str(least).count("difference") == 0
+    assert least.difference == pytest.approx(least.correlation * (1 / 4 / (1 / 3 * 2 / 3)) ** 0.5)
+    power = PAIRS.power("smoker", ("age", "65+"), difference=least.difference, n=N)
+    assert power == pytest.approx(0.8, abs=1e-3)
     assert least.second == "age = 65+"
     assert "points is seen with a chance of 80 %" in str(PAIRS.detectable(("age", "65+"), "smoker", n=N))
 

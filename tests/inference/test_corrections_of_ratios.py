@@ -91,7 +91,8 @@ def test_what_was_not_randomized_has_no_corrections() -> None:
 def test_a_variance_that_is_rounding_has_no_shape() -> None:
     """What stands beside it would be divided by it."""
     rounding = Cumulants(*(np.full((5, 1), x) for x in (0.0, 1e-13, 1e-3, 1e-3, 1e-3, 1e-3)))
-    group = SimpleNamespace(n=1000, truth=np.ones((2, 2)), with_shape=lambda *_: (rounding, rounding))
+    told = {"subjects": tuple(Subject), "with_shape": lambda *_: (rounding, rounding)}
+    group = SimpleNamespace(n=1000, truth=np.ones((2, 2)), **told)
     pieces = [[np.array([0.0, 1.0]), np.array([0.0, 1.0])], [np.array([1.0, 0.0]), np.array([0.0, 1.0])]]
     error = ratio_error(CONDITIONAL, [group], pieces, np.array([0.1, 0.4]), Subject.RESPONDENTS)  # type: ignore[list-item]
     assert (error.third, error.fourth, error.covariance_with_variance, error.variance_of_variance) == (0, 0, 0, 0)
