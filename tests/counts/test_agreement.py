@@ -161,6 +161,26 @@ def test_patterns_are_kept_up_to_two_to_the_22(sizes: list[int], shape: tuple[in
     assert patterns_shape(plan, schema.names) == shape
 
 
+def test_what_was_not_marked_of_several_flags_follows_from_the_others() -> None:
+    """Flags that may be skipped, of which a table of True and no answer is given: by value, and by sets of two."""
+    schema = dn.Schema([dn.Flag(name, missing="no answer") for name in "ab"])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.GRR(epsilon=1.0)))
+    inner = np.array([[2, 1, 0], [1, 3, 1], [0, 1, 2]])  # False, True, no answer
+    whole = np.vstack([inner.sum(axis=0), inner])
+    whole = np.hstack([whole.sum(axis=1)[:, None], whole])
+    shown = whole[np.ix_([0, 2, 3], [0, 2, 3])]
+    counts = dn.Counts(plan, {("b", "a"): shown.T})
+    assert counts.evidence("a", "b").tolist() == whole.tolist()
+    assert counts.array("a", "b").tolist() == shown.tolist()
+    mixed = dn.Counts(plan, {("a", "b"): whole[:, [0, 2, 3]]})  # of one flag everything is given
+    assert mixed == counts
+    sets = dn.Plan(schema, dict.fromkeys("ab", dn.SubsetSelection(epsilon=1.0, size=2)))
+    assert dn.Counts(sets, {"a": [10, 7, 6]}).evidence("a").tolist() == [10, 7, 7, 6]
+    for wrong in (shown.astype(float), shown[0], shown[:, :2]):
+        with pytest.raises(dn.CountError, match=r"a x b must have shape \(4, 4\), one more than the evidence columns"):
+            dn.Counts(plan, {("a", "b"): wrong})
+
+
 # -- what is counted, in words -----------------------------------------------------------------------------------------
 
 
