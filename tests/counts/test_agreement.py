@@ -10,7 +10,11 @@ import pytest
 
 import deniable as dn
 from deniable.counts import count as counting
+from deniable.counts.as_counts import as_counts, no_counts, sum_of
+from deniable.counts.checks import listed_names
+from deniable.counts.layout import patterns_shape
 from deniable.counts.sources import part_batches
+from deniable.counts.tally_of_arm import check_total
 from tests.support.situations import values
 
 FLAGS = dn.Plan(dn.Schema([dn.Flag(name) for name in "abcdefg"]), epsilon=7.0)
@@ -113,3 +117,139 @@ def test_processors_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -
     assert counting.processors() == 5
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert counting.processors() == 1
+
+
+# -- as many as 64-bit integers count ----------------------------------------------------------------------------------
+
+MOST = 2**63 - 1
+
+
+def test_as_many_reports_as_integers_count_and_not_one_more() -> None:
+    one = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0)
+    half = dn.Counts(one, {"a": [2**62, 1]})
+    assert (half + dn.Counts(one, {"a": [2**62 - 1, 1]})).n == MOST
+    with pytest.raises(dn.CountError, match=f"{2**62} and {2**62} reports are more than 64-bit integers can count"):
+        half + dn.Counts(one, {"a": [2**62, 0]})
+    check_total(MOST - 1, 1)
+    check_total(0, MOST)
+    with pytest.raises(dn.CountError, match=f"{MOST - 1} and 2 reports are more than 64-bit"):
+        check_total(MOST - 1, 2)
+    assert dn.Counts(one, {"a": np.array([MOST, 1], np.uint64)}).n == MOST
+    assert dn.Counts(one, n=np.int64(MOST)).n == dn.Counts(one, n=MOST).n == MOST
+    for wrong in (MOST + 1, -1, True, 3.0):
+        with pytest.raises(dn.CountError, match="n must be a whole number of respondents, at least the 0 that were"):
+            dn.Counts(one, n=wrong)
+
+
+def test_patterns_are_of_as_many_reports_as_integers_count_and_not_one_more() -> None:
+    """Each number fits, and their sum may not: not even by one, which a float does not tell."""
+    plan = dn.Plan(dn.Schema([dn.Choice("a", values(2))]), {"a": dn.UnaryEncoding(p=0.2, q=0.7)})
+    assert dn.Counts(plan, patterns={"a": [2**62, 2**62 - 1, 0, 0]}).array("a").tolist() == [MOST, 0, 2**62 - 1]
+    for many in ([2**62, 2**62, 0, 0], [MOST, 0, 0, 1], [MOST] * 4):
+        with pytest.raises(dn.CountError, match="the patterns of a are of more reports than 64-bit integers can count"):
+            dn.Counts(plan, patterns={"a": many})
+
+
+@pytest.mark.parametrize(("sizes", "shape"), [
+    ([12], (4096,)), ([13], None), ([12, 10], (4096, 1024)), ([12, 11], None), ([8, 7, 7], (256, 128, 128)),
+    ([8, 8, 7], None),
+])  # fmt: skip
+def test_patterns_are_kept_up_to_two_to_the_22(sizes: list[int], shape: tuple[int, ...] | None) -> None:
+    """And up to two to the 12 of one feature."""
+    schema = dn.Schema([dn.Choice(f"f{k}", values(size)) for k, size in enumerate(sizes)])
+    plan = dn.Plan(schema, dict.fromkeys(schema.names, dn.UnaryEncoding(p=0.2, q=0.7)))
+    assert patterns_shape(plan, schema.names) == shape
+
+
+def test_what_was_not_marked_of_several_flags_follows_from_the_others() -> None:
+    """Flags that may be skipped, of which a table of True and no answer is given: by value, and by sets of two."""
+    schema = dn.Schema([dn.Flag(name, missing="no answer") for name in "ab"])
+    plan = dn.Plan(schema, dict.fromkeys("ab", dn.GRR(epsilon=1.0)))
+    inner = np.array([[2, 1, 0], [1, 3, 1], [0, 1, 2]])  # False, True, no answer
+    whole = np.vstack([inner.sum(axis=0), inner])
+    whole = np.hstack([whole.sum(axis=1)[:, None], whole])
+    shown = whole[np.ix_([0, 2, 3], [0, 2, 3])]
+    counts = dn.Counts(plan, {("b", "a"): shown.T})
+    assert counts.evidence("a", "b").tolist() == whole.tolist()
+    assert counts.array("a", "b").tolist() == shown.tolist()
+    mixed = dn.Counts(plan, {("a", "b"): whole[:, [0, 2, 3]]})  # of one flag everything is given
+    assert mixed == counts
+    sets = dn.Plan(schema, dict.fromkeys("ab", dn.SubsetSelection(epsilon=1.0, size=2)))
+    assert dn.Counts(sets, {"a": [10, 7, 6]}).evidence("a").tolist() == [10, 7, 7, 6]
+    for wrong in (shown.astype(float), shown[0], shown[:, :2]):
+        with pytest.raises(dn.CountError, match=r"a x b must have shape \(4, 4\), one more than the evidence columns"):
+            dn.Counts(plan, {("a", "b"): wrong})
+
+
+# -- what is counted, in words -----------------------------------------------------------------------------------------
+
+
+def test_which_arms_ask_what_part_of_a_table_the_largest_part_first() -> None:
+    schema = dn.Schema([dn.Flag(name) for name in "abc"])
+    arms = {"one": (["c"], 1), "two": (["a", "b"], 1), "three": (["c"], 1), "four": (["b"], 1)}
+    plan = dn.Plan(schema, epsilon=2.0, arms=arms)
+    with pytest.raises(dn.CountError) as refused:
+        dn.count(dn.randomize({name: [True] * 9 for name in "abc"}, plan), ["a", "b", "c"])
+    assert str(refused.value) == (
+        "no arm asks a x b x c of the same people: a x b is asked in 'two'; c is asked in 'one', 'three'; "
+        "b is asked in 'four'"
+    )
+
+
+def test_names_come_as_a_text_a_list_or_an_array() -> None:
+    assert listed_names("ab", "x") == ["ab"]
+    assert listed_names(("a", "b"), "x") == listed_names(np.array(["a", "b"]), "x") == ["a", "b"]
+    for wrong in ({"a": 1}, 5, None, np.array([["a"]])):
+        with pytest.raises(dn.EstimateError, match=r'x takes a list of features, \["a", "b"\]; found'):
+            listed_names(wrong, "x")
+
+
+def test_reports_are_of_the_plan_that_is_given_or_refused(tmp_path: Path) -> None:
+    reports = dn.randomize({name: [True] * 5 for name in "abc"}, THREE)
+    assert dn.count(reports, ["a"], plan=THREE) == dn.count(reports, ["a"])
+    with pytest.raises(dn.CountError, match=f"these reports are of plan {THREE.fingerprint}, not {FLAGS.fingerprint}$"):
+        dn.count(reports, ["a"], plan=FLAGS)
+    path = tmp_path / "reports.parquet"
+    reports.save(path)
+    assert dn.count(path, ["a"], plan=THREE) == dn.count(reports, ["a"])
+    with pytest.raises(
+        dn.CountError,
+        match=f"reports.parquet is of plan {THREE.fingerprint}, not of the given one, {FLAGS.fingerprint}$",
+    ):
+        dn.count(path, ["a"], plan=FLAGS)
+    pq.write_table(pq.read_table(path).replace_schema_metadata({}), path)
+    assert dn.count(path, ["a"], plan=THREE) == dn.count(reports, ["a"])
+
+
+def test_counts_are_what_any_source_of_them_holds(tmp_path: Path) -> None:
+    reports = dn.randomize({name: [True] * 5 for name in "abc"}, THREE)
+    reports.save(tmp_path / "reports.parquet")
+    counts = dn.count(reports, ["a"])
+    counts.save(tmp_path / "COUNTS.NPZ")
+    assert as_counts(counts) is counts
+    assert as_counts(tmp_path / "COUNTS.NPZ") == as_counts(str(tmp_path / "COUNTS.NPZ")) == counts
+    for source in (reports, tmp_path / "reports.parquet", [tmp_path / "reports.parquet"]):
+        assert as_counts(source, ["a"]) == counts
+        assert as_counts(source, [["a"], ["b"]]) == dn.count(reports, [["a"], ["b"]])
+        assert as_counts(source) == dn.count(reports)
+    for other in ([], [1], 5, None, {"a": 1}):
+        assert as_counts(other, ["a"]) is other
+    with pytest.raises(dn.CountError, match="one or more different features"):
+        as_counts(reports, [])
+    assert sum_of([counts]) is counts
+    assert no_counts("x takes", 5) == (
+        "x takes counts, as dn.count or Counts.load give them, reports, or a path to either; found 5"
+    )
+    hint = "; answers become reports by dn.randomize(answers, plan)"
+    assert no_counts("x takes", {"a": 1}, waves=True) == (
+        "x takes counts, as dn.count or Counts.load give them, reports, or a path to either, or a list of waves; "
+        f"found an object of type dict{hint}"
+    )
+    assert no_counts("x takes", pa.table({"a": [1]})).endswith(hint)
+
+
+def test_an_engine_counts_files_alone_with_its_own_workers() -> None:
+    reports = dn.randomize({name: [True] * 5 for name in "abc"}, THREE)
+    for source, workers in ((reports, None), ("x.parquet", 2)):
+        with pytest.raises(dn.CountError, match="an engine counts files, with as many workers as it has; give paths"):
+            dn.count(source, engine=object(), workers=workers)

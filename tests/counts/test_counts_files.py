@@ -66,6 +66,22 @@ FORGED: dict[str, tuple[dict[str, bytes], str]] = {
         },
         "or it is damaged",
     ),
+    "a pattern twice": (
+        {
+            "patterns_0": npy((2,), data=np.array([2, 2]).tobytes()),
+            "shown_0": npy((2,), data=np.array([4, 6]).tobytes()),
+        },
+        "or it is damaged",
+    ),
+    "one number for two patterns": (
+        {"patterns_0": npy((2,), data=np.array([1, 2]).tobytes()), "shown_0": npy((1,), data=bytes([5] + [0] * 7))},
+        "or it is damaged",
+    ),
+    "names in a square": ({"names_0": npy((1, 2), "<U6", bytes(48))}, r"must have 1 axes; found shape \(1, 2\)"),
+    "numbers for names": (
+        {"names_0": npy((2,), data=bytes(16))},
+        r"must be a list of names; found int64, shape \(2,\)",
+    ),
     "what counts have not": ({"weights_0": npy((1,), data=bytes(8))}, "is nothing that counts have"),
     "an n with axes": ({"n": npy((3,), data=bytes(24))}, "'n' must have 0 axes"),
 }
@@ -122,3 +138,52 @@ def test_subset_selection_always_shows_as_many() -> None:
     dn.Counts(plan, {"age": [10, 5, 5, 4, 3, 2, 1]})
     with pytest.raises(dn.CountError, match="every report shows 2 values of 'age'"):
         dn.Counts(plan, {"age": [10, 5, 5, 4, 3, 2, 2]})
+
+
+def test_headers_say_no_more_than_the_limits() -> None:
+    """Text of 2^28 bytes, four to a letter, in one piece or several; integers of what room there is."""
+    letters = 1 << 26
+    for shape, length, room, said in (
+        ((), letters, 1 << 28, None),
+        ((), letters + 1, 1 << 30, "counts are integers"),
+        ((2,), letters // 2, 1 << 28, None),
+        ((3,), letters // 2, 1 << 30, "for which the file has no room"),
+        ((2,), 3, 24, None),
+        ((2,), 3, 23, "for which the file has no room"),
+    ):
+        header = counts_files.Header("x", np.dtype(f"<U{length}"), shape, room)
+        if said is None:
+            header.check()
+        else:
+            with pytest.raises(dn.CountError, match=said):
+                header.check()
+    counts_files.Header("x", np.dtype(np.int64), (2, 3), 48).check()
+    with pytest.raises(dn.CountError, match=r"'x' says that it has shape \(2, 3\), for which"):
+        counts_files.Header("x", np.dtype(np.int64), (2, 3), 47).check()
+
+
+def test_an_array_of_another_version_of_the_format_is_read(tmp_path: Path) -> None:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.array(TABLE), version=(2, 0))
+    forged(tmp_path / "counts.npz", table_0=file.getvalue())
+    assert dn.Counts.load(tmp_path / "counts.npz").array("smoker", "age").tolist() == TABLE
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.array(TABLE), version=(3, 0))
+    forged(tmp_path / "counts.npz", table_0=file.getvalue())
+    with pytest.raises(dn.CountError, match="or it is damaged"):
+        dn.Counts.load(tmp_path / "counts.npz")
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path: Path) -> None:
+    forged(tmp_path / "counts.npz")
+    with zipfile.ZipFile(tmp_path / "counts.npz", "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("table 0.npy", npy((2, 4), data=bytes(64)))
+    with pytest.raises(dn.CountError, match="counts.npz: two arrays have one name"):
+        dn.Counts.load(tmp_path / "counts.npz")
+
+
+def test_a_source_is_kept_to_two_hundred_letters(tmp_path: Path) -> None:
+    """Its name, a blank, and as much of its words as is left."""
+    own = dn.Counts(PLAN, {("smoker", "age"): TABLE}).of_sources({"0123456789": "w" * 300, "b": "two words"})
+    own.save(tmp_path / "counts.npz")
+    assert dict(dn.Counts.load(tmp_path / "counts.npz").sources) == {"0123456789": "w" * 189, "b": "two words"}

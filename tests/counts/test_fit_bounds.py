@@ -247,3 +247,36 @@ def test_words_that_differ_in_one_bit_have_different_hashes() -> None:
     assert len(np.unique(repeated_reports._mixed(words))) == 65
     pairs = np.array([[1, 2], [2, 1], [0, 3], [3, 0], [0, 0]], np.uint64)
     assert len(np.unique(repeated_reports._mixed(pairs))) == 5
+
+
+def test_the_longest_run_that_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(p=0.5, q=0.75)})
+    assert repeated_reports.LONGEST == 4096
+    monkeypatch.setattr(repeated_reports, "LONGEST", 73)
+    assert run_length(one, 1024) == 73
+    monkeypatch.setattr(repeated_reports, "LONGEST", 72)
+    assert run_length(one, 1024) is None
+    assert run_length(dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.Public()}), 1024) is None
+
+
+@pytest.mark.parametrize(("m", "exact"), [(12, True), (13, False)])
+def test_sets_of_few_values_have_all_their_random_bits(m: int, exact: bool) -> None:
+    """Of 12 values the likeliest set of two is one of 11 with the answer; of more, the coin alone is looked at."""
+    one = dn.Plan(dn.Schema([dn.Choice("a", values(m))]), {"a": dn.SubsetSelection(epsilon=1.0, size=2)})
+    assert random_bits(one) == pytest.approx(-log2(one["a"].q / (11 if exact else 1)))
+
+
+def test_three_hundred_pairs_are_tested_at_most() -> None:
+    """26 flags have 325 pairs."""
+    names = [f"f{k}" for k in range(26)]
+    many = dn.Plan(dn.Schema([dn.Flag(name) for name in names]), dict.fromkeys(names, ONE["a"]))
+    moments = np.full((27, 27), 25)
+    moments[0] = moments[:, 0] = 50
+    np.fill_diagonal(moments, 50)
+    moments[0, 0] = 100
+    assert [one.tests for one in fits(dn.Counts(many, moments=moments))] == [26, 300]
+
+
+def test_p_values_are_said_down_to_hardly_any() -> None:
+    assert str(fit.Fit("k", 1, 0.0, "w")) == "k (1 test): does not fit: w, p < 1e-99"
+    assert str(fit.Fit("k", 1234, 2.5e-7, "w")) == "k (1,234 tests): does not fit: w, p < 2e-07"

@@ -114,3 +114,17 @@ def test_pickled_tallies_that_counted_nothing_yet_count_for_themselves() -> None
     for seed, part in enumerate(parts):
         part.add(reports(PLAN, seed=seed))
     assert sum(parts).counts().n == 600
+
+
+def test_given_counts_of_arms_are_a_source_of_their_own() -> None:
+    """Equal numbers add, the same counts do not, and of nobody there is no source."""
+    given = [
+        dn.Counts(ARMS, arms=[dn.Counts(arm, {name: [9, 5]}) for arm, name in zip(ARMS.arms, "ab", strict=True)])
+        for _ in range(2)
+    ]
+    assert (given[0] + given[1]).n == 36
+    with pytest.raises(dn.CountError, match="share a source, the same counts, and everybody"):
+        _ = given[0] + given[0]
+    none = dn.Counts(ARMS, arms=[dn.Counts(arm, n=0) for arm in ARMS.arms])
+    for nobody in (none, dn.Counts(PLAN, n=0)):
+        assert (dict(nobody.sources), (nobody + nobody).n) == ({}, 0)

@@ -7,6 +7,7 @@ cannot be imported, or if it takes much longer than without it; else it survives
 import argparse
 import hashlib
 import json
+import os
 import random
 import sys
 import time
@@ -45,6 +46,7 @@ def main() -> None:
 
 def _group(name: str, group: Group, options: argparse.Namespace) -> tuple[str, int, int, int, int, int]:
     every = [mutant for path in group.files for mutant in mutants(path)]
+    _check_reasons(every, {path.name for path in group.files})
     only = [one for one in every if any(text in str(one) for text in options.only)]
     sample = only if options.only else _sample(every, options)
     notes = [_noted(path, group.files) for path in group.test_files]
@@ -62,6 +64,16 @@ def _group(name: str, group: Group, options: argparse.Namespace) -> tuple[str, i
     return (name, len(every), len(sample), *number)  # type: ignore[return-value]
 
 
+def _check_reasons(every: Sequence[Mutant], files: set[str]) -> None:
+    """Every fault that is said to give the same results must still be one: lines change."""
+    lost = {key for key in EQUIVALENT if key[0] in files} - {_known_as(mutant) for mutant in every}
+    assert not lost, f"tests/mutation/equivalent.py names faults that there are not: {lost}"
+
+
+def _known_as(mutant: Mutant) -> tuple[str, str, str]:
+    return mutant.path.name, mutant.source, mutant.what
+
+
 def _sample(every: Sequence[Mutant], options: argparse.Namespace) -> list[Mutant]:
     chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
     return sorted(chosen, key=lambda one: (str(one.path), one.place, one.variant))
@@ -73,7 +85,7 @@ def _tried(mutant: Mutant, notes: Sequence[dict[str, Any]], most: float) -> str:
     work = lambda: tested(module_name(mutant.path, ROOT), mutant, tests)  # noqa: E731
     found = in_child(work, LEAST_SECONDS + 3 * seconds) if tests else {"code": 0, "last": "no test runs it"}
     how = "killed" if found is None or found["code"] not in (0, 5) else "survived"
-    if how == "survived" and (mutant.path.name, mutant.source, mutant.what) in EQUIVALENT:
+    if how == "survived" and _known_as(mutant) in EQUIVALENT:
         how = "equivalent"
     last = found["last"] if found else "too slow"
     print(f"{how:9} {time.monotonic() - began:5.1f} s  {mutant}  {last}", file=sys.stderr, flush=True)
@@ -125,7 +137,9 @@ def _noted(path: Path, files: Sequence[Path]) -> dict[str, Any]:
         note = in_child(lambda: _covering(path, set(every)), 600) or {"failed": "too slow"}
         assert not note["failed"], f"{path}: tests fail without a fault, {note['failed']}"
         NOTES.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(note), encoding="utf-8")
+        half = kept.with_suffix(f".{os.getpid()}")  # another run may read it meanwhile
+        half.write_text(json.dumps(note), encoding="utf-8")
+        half.replace(kept)
     found: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
     own = {str(file) for file in files}
     found["lines"] = {test: [at for at in lines if at[0] in own] for test, lines in found["lines"].items()}

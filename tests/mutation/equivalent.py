@@ -6,6 +6,7 @@ AS_MANY = "both always have one length, so that there is nothing to be strict ab
 THE_SAME_ONE = "there is one, which is the first and the last; or all have the same length"
 GROWING = "where more is needed, it is made anew"
 UNREAD = "more is set aside than is read"
+TOLD_ANEW = "of data in memory every error that names a row is told anew, with all others"
 
 KEPT = "PLANS_KEPT = 1 << 10"
 FEW = "FEW_VALUES = 12"
@@ -21,6 +22,8 @@ SLABS = "return [cube[:, index]] if inner >= 16 else [cube[:, index, j] for j in
 PLANES = "if self.memory is None or len(self.memory) < rows or self.memory.shape[1] * 64 < reports:"
 WIDTH = '_, width = PERTURB[protocol["name"]](0, m, protocol, bytes)'
 MERGED = "merged = tuple(sorted((*rest[:k], rest[k] + first, *rest[k + 1 :]), reverse=True))"
+PART_OF = "def part(self, data: Any, first_row: int = 0, places: Places | None = None) -> Reports:"
+DRAWN = "numbers = drawn_arms(plan, len(given[plan.schema.names[0]]), draws) if arms is None else np.asarray(arms)"
 CALLS = "calls = self.shape[0] * -(-reports // (64 * plain.TILE))"
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
@@ -57,6 +60,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {  # (file, its line, what) -> why
         "constant: True -> False",
     ): AS_MANY,
     ("randomness.py", WORDS, "constant: False -> True"): "a copy has the same words",
+    **{("randomize.py", PART_OF, f"constant: 0 -> {other}"): TOLD_ANEW for other in (1, -1)},
+    ("randomize.py", DRAWN, "constant: 0 -> -1"): THE_SAME_ONE,
+    ("randomness.py", "SLACK = 15", "constant: 15 -> 16"): UNREAD,
     ("randomize.py", JOINED, "constant: True -> False"): AS_MANY,
     ("layout.py", SLABS, "constant: 16 -> 17"): ONE_BY_ONE,
     ("tally.py", PLANES, "constant: 64 -> 63"): GROWING,

@@ -41,7 +41,7 @@ GROUPS = {
     "client": Group(("client.py",), DEVICE),
     "protocols": Group(
         ("survey/protocols/*.py",),
-        ("survey/test_protocols.py", "survey/test_dependence.py", "survey/test_privacy.py", "survey/test_plan.py",
+        ("survey/test_protocol*.py", "survey/test_dependence.py", "survey/test_privacy.py", "survey/test_plan.py",
          "survey/test_blocks.py", "inference/test_one_feature.py", "test_keeping.py", *RANDOM, "counts/test_count*.py"),
     ),
     "randomizing": Group(

@@ -98,7 +98,7 @@ def _child(work: Callable[[], Any], folder: Path, seconds: float) -> None:
 
 
 class _First:
-    """Notes the first test that fails."""
+    """Notes the first test that fails, or the first file of tests that cannot be imported."""
 
     def __init__(self) -> None:
         self.failed = ""
@@ -107,9 +107,13 @@ class _First:
         if report.failed and not self.failed:
             self.failed = report.nodeid
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.failed:
+            self.failed = f"{report.nodeid} cannot be imported"
+
 
 def tested(name: str, mutant: Mutant | None, tests: Sequence[str]) -> dict[str, Any]:
-    """Run tests on a module with a fault: pytest's exit code, and the first test that failed."""
+    """Run tests on a module with a fault: pytest's exit code, and what failed first."""
     if mutant is not None:
         sys.meta_path.insert(0, Faulty(name, mutant))
     examples_without_shrinking()

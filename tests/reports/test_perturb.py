@@ -1,6 +1,9 @@
 """Hashes and buckets of the bulk code against exact integers, and that buckets are even."""
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import deniable as dn
@@ -48,3 +51,25 @@ def test_codes_are_given_for_each_feature_and_for_no_other() -> None:
     for number in (1, 3):
         with pytest.raises(ValueError, match="zip"):
             randomize_codes([codes] * number, plan, draws)
+
+
+def sizes_asked(work: Callable[[perturb.Draws], object]) -> list[int]:
+    """How many draws at a time some work asks for, if all of them are zero."""
+    asked: list[int] = []
+
+    def zeros(count: int) -> npt.NDArray[np.uint16]:
+        asked.append(count)
+        return np.zeros(count, np.uint16)
+
+    work(zeros)
+    return asked
+
+
+def test_records_are_randomized_in_blocks() -> None:
+    """65 536 at a time; of sets so many, a multiple of 8, that all values of all records are 4 194 304 at most."""
+    codes = np.zeros(65_537, np.int16)
+    assert sizes_asked(lambda draws: perturb.bit_planes(codes, range(2), 1, 2, draws)) == [65_536] * 2 + [1] * 2
+    assert sizes_asked(lambda draws: perturb.subsets(codes, 1, 1, 3, draws)) == [65_536] * 2 + [1] * 2
+    assert sizes_asked(lambda draws: perturb.subsets(codes[:41_937], 1, 1, 100, draws)) == [41_936] * 2 + [1] * 2
+    assert sizes_asked(lambda draws: perturb.subsets(codes[:1_025], 1, 1, 4_096, draws)) == [1_024] * 2 + [1] * 2
+    assert sizes_asked(lambda draws: perturb.keep_or_uniform(codes, 1, 1, draws)) == [65_537] * 2  # drawn in any case

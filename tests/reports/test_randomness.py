@@ -52,7 +52,9 @@ def chi_square(stream: npt.NDArray[Any]) -> float:
 
 
 def test_seeded_draws_are_the_generators_words_from_their_low_end() -> None:
-    words = np.random.default_rng(7).bit_generator.random_raw(3)
+    words = np.random.default_rng(7).bit_generator.random_raw(5)
     expected = [int(word) >> 16 * part & 0xFFFF for word in words for part in range(4)]
     draws = seeded(7)
-    assert [*map(int, draws(5)), *map(int, draws(4))] == [*expected[:5], *expected[8:]]  # each call begins a word
+    for count, first in ((5, 0), (4, 8), (0, 12), (1, 12), (3, 16)):  # each call begins a word, and takes no more
+        assert draws(count).tolist() == expected[first : first + count]
+    assert seeded(0)(4).tolist() == seeded(np.random.default_rng(0))(4).tolist()

@@ -1,5 +1,7 @@
 """Answers as people have them: words, nulls, multi-select columns, CSV files of all countries, all problems."""
 
+import re
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -303,6 +305,25 @@ def test_keeping_on_leaves_bad_records_out_and_says_how_many(tmp_path: Path) -> 
         assert len(dn.randomize({"smoker": ["yes"], "größe": ["klein"]}, SIZE_PLAN, keep_going=True)) == 1
     with pytest.warns(dn.LeftOutWarning, match="1 of 2"):
         assert shown(GOOD | {"news": ["TV", "odd"]}, keep_going=True)["news: TV"] == [True]
+
+
+def test_records_that_are_left_out_of_several_files_are_told_of_together(tmp_path: Path) -> None:
+    """In one warning, at the line that called."""
+    for name, bad in (("a", "maybe"), ("b", "perhaps")):
+        (tmp_path / f"{name}.csv").write_text(f"smoker,größe\nyes,klein\n{bad},klein\nno,groß\n", encoding="utf-8")
+    with pytest.warns(dn.LeftOutWarning) as caught:
+        assert len(dn.randomize(tmp_path / "*.csv", SIZE_PLAN, keep_going=True)) == 4
+    (one,) = caught
+    assert re.search(r"^2 of 6 records were left out; .*'smoker' 2$", str(one.message))
+    assert one.filename == __file__
+
+
+def test_a_stop_is_looked_for_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.csv").write_text("smoker,größe\nyes,klein\n", encoding="utf-8")
+    looked: list[None] = []
+    monkeypatch.setattr(sys.modules[dn.randomize.__module__], "check_stopped", lambda: looked.append(None))
+    assert len(dn.randomize(tmp_path / "*.csv", SIZE_PLAN)) == len(looked) == 3
 
 
 def test_records_of_arms_are_left_out_for_what_their_arm_asks() -> None:

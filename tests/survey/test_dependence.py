@@ -172,3 +172,17 @@ def test_a_hash_without_a_question_has_no_dependence_yet(buckets: int | None) ->
     assert (protocol.keep, protocol.buckets, protocol.columns) == (0, buckets or 0, 0)  # nothing is known yet
     with pytest.raises(dn.PlanError, match="does not know its feature yet"):
         _ = protocol.dependence
+
+
+@pytest.mark.parametrize("name", ["unary", "2 of 6"])
+def test_moments_of_several_sums_at_once_are_those_of_each(name: str) -> None:
+    """Weights in rows, as tables have them: what one row holds changes nothing in another."""
+    rng, dependence = np.random.default_rng(9), PROTOCOLS[name].dependence
+    weights = rng.normal(size=(4, 3, 5))
+    own, sums = weights[..., :2], tuple((weights**k).sum(axis=-1, keepdims=True) for k in (1, 2, 3, 4))
+    together = dependence.weighted_moments(own, sums)  # type: ignore[arg-type]
+    for i, j in np.ndindex(4, 3):
+        alone = dependence.weighted_moments(own[i, j], tuple(one[i, j] for one in sums))  # type: ignore[arg-type]
+        for whole, row in zip(together, alone, strict=True):
+            assert whole.shape == (4, 3, 2)
+            np.testing.assert_allclose(whole[i, j], row, rtol=1e-12)

@@ -114,7 +114,7 @@ def checked_patterns(plan: Plan, names: Names, given: npt.ArrayLike) -> Array:
     if (shape := patterns_shape(plan, names)) is None:
         raise CountError(f"{what} are too many to be kept")
     array = _checked_numbers(given, shape, what)
-    if array.sum(dtype=np.float64) > MOST:
+    if (int((array >> 32).sum()) << 32) + int((array & 0xFFFFFFFF).sum()) > MOST:  # of all cells, which may not fit
         raise CountError(f"{what} are of more reports than 64-bit integers can count")
     return array
 

@@ -86,10 +86,10 @@ class Counts:
         if not ordered and moments is None and n is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
-            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=(),
-            sources=new_source("the same counts"),
-        )  # fmt: skip
-        self.__dict__["n"] = checked_total(n, self._check_agreement())
+            plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=()
+        )
+        n = checked_total(n, self._check_agreement())
+        self.__dict__.update(n=n, sources=new_source("the same counts") if n else {})
 
     @classmethod
     def counted(cls, plan: Plan, n: int, tables: Mapping[Names, Array], moments: Array | None) -> "Counts":

@@ -74,7 +74,7 @@ def subsets(codes: Codes, q: int, size: int, values: int, draws: Draws) -> Plane
     """
     planes = np.zeros((values, (len(codes) + 7) // 8), np.uint8)
     tools = tools_for(SET_SECONDS * size * len(codes))
-    records = max(1 << 10, min(BLOCK, SET_NUMBERS // values & -8))
+    records = min(BLOCK, SET_NUMBERS // values & -8)  # at least 1 024, of 4 096 values
     for start in range(0, len(codes), records):
         block = codes[start : start + records]
         coin = draws(len(block)) < np.uint16(q)
