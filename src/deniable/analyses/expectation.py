@@ -112,10 +112,10 @@ class Expectation:
         """
         return self.estimate.table(level=level).titled("as it is expected")
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
-        """Conditional shares of a feature's answers among those with each answer to others, as they are expected."""
-        found: Table = self.estimate.conditional(what, given=given, level=level)
-        return found.titled("as it is expected")
+    def conditional(self, what: Any, *, given: Any, level: float = 0.95) -> Any:
+        """Conditional shares given other features, or answers to them, as they are expected."""
+        found = self.estimate.conditional(what, given=given, level=level)
+        return found.titled("as it is expected") if isinstance(found, Table) else found
 
     def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
         """The difference of two conditional shares, as it is expected."""
