@@ -40,7 +40,7 @@ from deniable.survey.design import are_people
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.tables.table import Table
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, how_many
 from deniable.text.html import printed
 
 Answers = Mapping[str, str | bool]  # an answer to each of some features
@@ -247,7 +247,7 @@ class Expectation:
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)
         return (
-            f"<Expectation of {what}, {self.n:,} respondents: half-width {100 * self.half_width:.2f} points, "
+            f"<Expectation of {what}, {how_many(self.n, 'respondent')}: half-width {100 * self.half_width:.2f} points, "
             f"widest {100 * self.worst_half_width:.2f}, about the {self.estimate.subject}>"
         )
 

@@ -31,6 +31,14 @@ INSTEAD = {
         ".npz": "these are counts, not a survey file; `deniable show {name}` shows what they hold",
         ".html": "this is a page, not a survey file",
     },
+    "counts": {
+        ".parquet": "these are reports or answers, not counts; `deniable count {name} -o counts.npz` counts reports, "
+        "as dn.count({name!r}) does",
+        ".csv": "these are answers, not counts; they become reports by " + RANDOMIZE.format(answers="{name}"),
+        ".json": "this is a plan or a survey, not counts; `deniable count reports.parquet -o counts.npz` makes those",
+        ".toml": f"this is a survey file, not counts; first plan it: {PLAN}",
+        ".html": "this is a page, not counts; open it in a browser",
+    },
     "answers": {
         ".json": "this is a plan or a survey, not answers; those are read from a .csv or a .parquet file",
         ".toml": "this is a survey file, not answers; those are read from a .csv or a .parquet file",
@@ -41,5 +49,5 @@ INSTEAD = {
 
 def instead_of(wanted: str, path: str | AnyFile) -> str:
     """What a file is that is not what was wanted, and the next step; empty if its ending does not tell."""
-    name = PurePath(str(path))
-    return INSTEAD[wanted].get(name.suffix.lower(), "").format(name=name)
+    name = str(path)
+    return INSTEAD[wanted].get(PurePath(name).suffix.lower(), "").format(name=name)
