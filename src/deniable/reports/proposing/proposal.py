@@ -12,7 +12,14 @@ from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
 from deniable.reports.proposing.columns import Column, columns_of
 from deniable.reports.proposing.orders import alphabetical, recognised
-from deniable.reports.proposing.poor_data import DECIMALS, NO_ANSWERS, decimal_commas, nothing_proposed
+from deniable.reports.proposing.poor_data import (
+    DECIMALS,
+    NO_ANSWERS,
+    decimal_commas,
+    names_like_answers,
+    not_numbers,
+    nothing_proposed,
+)
 from deniable.reports.proposing.ranges import round_edges
 from deniable.reports.reading.multi_select import parts
 from deniable.reports.reading.words import MISSING, NO, YES, plain
@@ -50,13 +57,16 @@ class Proposed:
 def proposed(frame: Any, na: Collection[str] = ()) -> Schema:
     """A schema with a question for each column of any data that can have one; its notes say what was found."""
     source, frame = frame, whole_table(frame) if are_files(frame) else frame
-    found = _grouped([_proposed(column) for column in columns_of(frame, na)])
+    columns = columns_of(frame, na)
+    found = _grouped([_proposed(column) for column in columns])
     questions = [one.question for one in found if one.question is not None]
     if not questions:
         raise SchemaError(
             nothing_proposed([one.name for one in found], [*map(str, found)], source if are_files(source) else None)
         )
-    return Schema(questions, notes={one.name: str(one) for one in found})
+    notes = {one.name: str(one) for one in found}
+    notes[found[0].name] += names_like_answers({column.name: column.times for column in columns})
+    return Schema(questions, notes=notes)
 
 
 def _proposed(column: Column) -> Proposed:
@@ -203,7 +213,7 @@ def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | Non
         return Proposed(column.name, None, DECIMALS)
     if (ticks := _split(column)) is not None:
         return ticks
-    return Proposed(column.name, None, why) if (why := _no_choice(column, spelt)) else None
+    return Proposed(column.name, None, why + not_numbers(column.times)) if (why := _no_choice(column, spelt)) else None
 
 
 def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:
