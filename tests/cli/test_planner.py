@@ -61,7 +61,7 @@ def test_questions_that_no_table_wants_are_spared_or_left_out(
         "--spare 100%": "--spare takes a share of the people below 100%, such as 10%; found 1",
         "--spare=-0.5": "--spare takes a share of the people below 100%, such as 10%; found -0.5",
         "--most 0": "--most takes how many questions one person is asked, 1 or more; found 0",
-        "--most 1 --want smoker,age": "one person is asked at most 1 (most=1; in the shell --most 1)",
+        "--most 1 --want smoker,age": "most=1 (in the shell --most 1) allows one person 1",
         "--epsilon-1 1": "--epsilon-1 is of one report where answers are kept; say --repeat keep, too",
     }.items(),
 )
