@@ -40,6 +40,27 @@ def test_what_a_file_is_and_what_to_do_with_it(
     assert "magic bytes" not in told
 
 
+COUNTED = {
+    "r.parquet": "these are reports or answers, not counts; `deniable count r.parquet -o counts.npz` counts reports",
+    "answers.csv": "these are answers, not counts; they become reports by `deniable randomize plan.json answers.csv",
+    "plan.json": "this is a plan or a survey, not counts",
+    "survey.toml": "this is a survey file, not counts; first plan it: `deniable plan survey.toml",
+    "page.html": "this is a page, not counts",
+    "c.npz": "is not a file of counts, or it is damaged",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_is_loaded_as_counts_is_named_for_what_it_is(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("something else")
+    with pytest.raises(dn.CountError) as refused:
+        dn.Counts.load(name)
+    assert str(refused.value).startswith(f"{name}: {COUNTED[name]}")
+
+
 def test_a_damaged_file_of_the_right_kind_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "r.parquet").write_bytes(b"PAR1 and then nothing")
     with pytest.raises(dn.ReportError, match="cannot be read as Parquet"):

@@ -335,6 +335,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         lambda: PLAN.needed("a"),
         "needed takes one of half_width, correlation and difference",
     ),
+    "the power of a half-width": (lambda: PLAN.needed("a", half_width=0.1, power=0.9), "a half-width has no power"),
     "two things at once": (lambda: PLAN.needed("a", half_width=0.1, correlation=0.1), "needed takes one of"),
     "half-width in percent": (lambda: PLAN.needed("a", half_width=2), "half_width is a share between 0 and 1"),
     "half-width in words": (lambda: PLAN.needed("a", half_width="2%"), "half_width is a share .* found '2%'"),

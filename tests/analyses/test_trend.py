@@ -1,5 +1,6 @@
 """Trends over waves: least squares by hand, tests of the right size, and waves of different plans."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,15 @@ def test_tests_have_their_size_and_intervals_of_slopes_hold() -> None:
     assert abs(far_from_95(1 - np.mean(equal), times)) < 3.3
     assert abs(far_from_95(held(0.01, np.array(slopes)), times)) < 3.3
     assert far_from_95(1 - np.mean(control), times) < -3.3
+
+
+def test_a_trend_is_drawn_as_its_table_is(tmp_path: Path) -> None:
+    schema = dn.Schema([dn.Flag("a")])
+    plan = dn.Plan(schema, epsilon=4.0)
+    waves = {
+        name: dn.simulate.counts(np.array([700, 300]), plan, np.random.default_rng(k)) for k, name in enumerate("xyz")
+    }
+    found = dn.trend(waves, "a")
+    figure = found.plot(path=tmp_path / "trend.svg")
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["x", "y", "z"]
+    assert (tmp_path / "trend.svg").read_text().startswith("<?xml")

@@ -73,7 +73,7 @@ def test_answers_may_be_given_and_it_is_said_whom_results_are_about(
     between = ["--between", "age", young, middle]
     for command in (["difference", "c.npz", "smoker", *between], ["mean", "c.npz", "age"]):
         assert main([*command, "--answered"]) == 0
-        assert capsys.readouterr().out.startswith("Among those with ")
+        assert capsys.readouterr().out.startswith("Among those who answered ")
     assert main(["difference", "c.npz", "smoker", *between]) == 0
     assert capsys.readouterr().out.startswith("About the population")
     assert main(["conditional", "c.npz", "drinks", "--given", f"age={young}", "--given", "smoker"]) == 1

@@ -154,7 +154,7 @@ FAILURES: dict[str, tuple[list[str], str]] = {
         "answers.csv: these are answers, not a plan",
     ),
     "no answers": (["randomize", "plan.json", "none.csv", "-o", "r.parquet"], "none.csv: no such file"),
-    "unknown ending": (["randomize", "plan.json", "survey.toml", "-o", "r.parquet"], "a .csv or a .parquet file"),
+    "unknown ending": (["randomize", "plan.json", "survey.toml", "-o", "r.parquet"], ".csv, .tsv or .parquet file"),
     "bad answer": (
         ["randomize", "plan.json", "bad.csv", "-o", "r.parquet"],
         "bad.csv: line 3, column 'age': the answer is not one of .*found 'odd'",

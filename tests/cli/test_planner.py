@@ -55,6 +55,21 @@ def test_questions_that_no_table_wants_are_spared_or_left_out(
     assert "say which tables are wanted" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    {
+        "--spare 100%": "--spare takes a share of the people below 100%, such as 10%; found 1",
+        "--spare=-0.5": "--spare takes a share of the people below 100%, such as 10%; found -0.5",
+        "--most 0": "--most takes how many questions one person is asked, 1 or more; found 0",
+        "--most 1 --want smoker,age": "most=1 (in the shell --most 1) allows one person 1",
+        "--epsilon-1 1": "--epsilon-1 is of one report where answers are kept; say --repeat keep, too",
+    }.items(),
+)
+def test_what_cannot_be_is_refused_by_its_option(options: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "survey.toml", "--epsilon", "2", *options.split()]) == 1
+    assert told in capsys.readouterr().err
+
+
 def test_every_pair_is_wanted_by_default(schema: dn.Schema) -> None:
     assert same(planned("--epsilon", "2"), dn.design(schema, epsilon=2.0))
     assert same(planned("--epsilon", "2", "--order", "1"), dn.design(schema, epsilon=2.0, order=1))

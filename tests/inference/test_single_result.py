@@ -142,6 +142,18 @@ def test_results_are_numbers_but_for_arithmetic() -> None:
     for wrong in (lambda: one - other, lambda: one + 1, lambda: 1 - one, lambda: 2 * one, lambda: sum([one, other])):
         with pytest.raises(TypeError, match=r"correlated.*est\.difference"):
             wrong()
+    for unlike in (lambda: -one, lambda: abs(one)):
+        with pytest.raises(TypeError, match="correlated"):
+            unlike()
+    for compared in (
+        lambda: round(one),
+        lambda: round(one, 2),
+        lambda: one > 0.2,
+        lambda: one >= 0.2,
+        lambda: max(one, other),
+    ):
+        with pytest.raises(TypeError, match=r"result\.value > 0\.2; confidence_interval\(\)"):
+            compared()
     assert isnan(one.pvalue)  # no share is what a share is tested against
     for result in (one, *contrasts(est)):
         assert str(pickle.loads(pickle.dumps(result))) == str(copy.deepcopy(result)) == str(result)

@@ -177,7 +177,7 @@ FILES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no file": ("none.csv", {}, "none.csv: no such file"),
     "no match": ("answers/*.txt", {}, "answers/*.txt: no file matches"),
     "an empty folder": ("empty", {}, "empty: no CSV or Parquet files in this folder"),
-    "another kind": ("answers/README", {}, "README: answers are read from a .csv or a .parquet file"),
+    "another kind": ("answers/README", {}, "README: answers are read from a .csv, .tsv or .parquet file"),
     "a folder in a glob": ("folders/*", {}, "x.csv: is a folder, not a file"),
     "given twice": (["answers", "answers/c.csv"], {}, "c.csv is given more than once, and everybody in it would"),
     "reports": ("done.parquet", {}, "done.parquet: these are reports, randomized already"),

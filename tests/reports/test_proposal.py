@@ -384,3 +384,50 @@ def test_free_text_takes_time_that_grows_with_its_length_alone() -> None:
     _, note = one([f"remark {number}" for number in range(12_000)])
     assert "left out" in note
     assert time.process_time() - began < 5
+
+
+# -- columns and files that are nearly right ---------------------------------------------------------------------------
+
+
+def test_a_few_cells_that_are_no_numbers_are_named() -> None:
+    ages = [str(18 + k % 60) for k in range(200)]
+    feature, note = one([*ages, "34 years", "abc", "abc"], "age")
+    assert feature is None
+    assert note.endswith(
+        "; all but 3 are numbers: correct '34 years', 'abc', or empty these cells, and ranges are proposed"
+    )
+    many = [f"about {age} or so, I think" for age in range(40, 45)]
+    assert "correct 'about 40 or '..., 'about 41 or '..., 'about 42 or '... and 2 more" in one([*ages, *many], "age")[1]
+    words = [f"{age} years" for age in ages]
+    assert "are numbers" not in one(words, "age")[1]  # most of them would have to be corrected
+    assert "are numbers" not in one(ages, "age")[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("yes,34\nno,51\nyes,23\nno,34\n", "NOTE: 'yes', '34' look like answers, not like names of columns"),
+        ("smoker,1\nno,1\nyes,0\nno,0\n", "NOTE: '1' looks like answers"),
+        ("smoker,age\nno,51\nyes,23\nno,34\n", None),
+    ],
+)
+def test_a_file_without_a_line_of_names_is_told_of(text: str, told: str | None, tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text(text)
+    notes = [*dn.Schema.from_frame(tmp_path / "answers.csv").notes.values()]
+    assert (told in notes[0]) if told else not any("NOTE" in note for note in notes)
+    assert not any("NOTE" in note for note in notes[1:])
+
+
+def test_files_with_tabs_are_read_and_others_told_of(tmp_path: Path) -> None:
+    (tmp_path / "answers.tsv").write_text("smoker\ttown, or city\nyes\tx, y\nno\tz\nno\tz\n")
+    schema = dn.Schema.from_frame(tmp_path / "answers.tsv")
+    assert schema.names == ("smoker", "town, or city")
+    assert len(dn.randomize(tmp_path / "answers.tsv", dn.Plan(schema, epsilon=2.0), rng=1)) == 3
+    for name, what in {
+        "a.xlsx": "this is a spreadsheet; save it as CSV .*pandas.read_excel",
+        "a.dta": "this is a file of Stata; save it as CSV or Parquet, .*pandas.read_stata",
+        "a.txt": "answers are read from a .csv, .tsv or .parquet file; save it as one of these",
+    }.items():
+        (tmp_path / name).write_bytes(b"PK")
+        with pytest.raises(dn.AnswerError, match=what):
+            dn.Schema.from_frame(tmp_path / name)

@@ -268,3 +268,14 @@ def test_frequencies_come_back_from_bulk_reports() -> None:
         p, q = used["a"].p, used["a"].q
         stderr = np.sqrt(used["a"].noise(1)[0, 0] / 200_000)
         assert (abs((share - p) / (q - p) - truth.mean()) < 5 * stderr) == right
+
+
+def test_one_respondent_is_not_several() -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=2.0)
+    reports = dn.randomize({"a": [True]}, plan, rng=np.random.default_rng(1))
+    assert repr(reports).startswith("<Reports of 1 respondent, 1 byte each, by <Plan")
+    assert repr(dn.count(reports)).startswith("<Counts of 1 report: ")
+    est = dn.estimate(reports, ["a"])
+    assert ", 1 report, about" in repr(est)
+    assert ", 1 report" in repr(est.cell(a=True))
+    assert "1 reports" not in repr(est.cell(a=True))

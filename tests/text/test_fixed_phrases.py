@@ -2,7 +2,7 @@ from math import nan
 
 import pytest
 
-from deniable.text.fixed_phrases import forged_in_words, influence_in_words
+from deniable.text.fixed_phrases import forged_in_words, how_many, influence_in_words
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,12 @@ def test_what_is_moved_further_than_it_can_be_is_moved_anywhere(influence: float
 
 def test_what_is_unknown_is_not_said() -> None:
     assert influence_in_words(nan) == forged_in_words(nan) == ""
+
+
+def test_one_thing_is_not_several() -> None:
+    assert [how_many(n, "report") for n in (0, 1, 2, 20_000)] == [
+        "0 reports",
+        "1 report",
+        "2 reports",
+        "20,000 reports",
+    ]

@@ -40,7 +40,7 @@ from deniable.survey.design import are_people
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.tables.table import Table
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, how_many
 from deniable.text.html import printed
 
 Answers = Mapping[str, str | bool]  # an answer to each of some features
@@ -112,10 +112,10 @@ class Expectation:
         """
         return self.estimate.table(level=level).titled("as it is expected")
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
-        """Conditional shares of a feature's answers among those with each answer to others, as they are expected."""
-        found: Table = self.estimate.conditional(what, given=given, level=level)
-        return found.titled("as it is expected")
+    def conditional(self, what: Any, *, given: Any, level: float = 0.95) -> Any:
+        """Conditional shares given other features, or answers to them, as they are expected."""
+        found = self.estimate.conditional(what, given=given, level=level)
+        return found.titled("as it is expected") if isinstance(found, Table) else found
 
     def difference(self, what: Any, *, between: Sequence[Any]) -> JointAnswer:
         """The difference of two conditional shares, as it is expected."""
@@ -247,7 +247,7 @@ class Expectation:
     def __repr__(self) -> str:
         what = " x ".join(self.estimate.names)
         return (
-            f"<Expectation of {what}, {self.n:,} respondents: half-width {100 * self.half_width:.2f} points, "
+            f"<Expectation of {what}, {how_many(self.n, 'respondent')}: half-width {100 * self.half_width:.2f} points, "
             f"widest {100 * self.worst_half_width:.2f}, about the {self.estimate.subject}>"
         )
 

@@ -30,9 +30,11 @@ from deniable.errors import EstimateError, PlanError, abbreviated
 from deniable.estimates.answers_as_weights import two_indicators
 from deniable.inference.one_feature import Array
 from deniable.simulate import Truth, truth
+from deniable.survey.expectations import POWER
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
 from deniable.survey.schema import Schema
+from deniable.text.fixed_phrases import how_many
 from deniable.text.html import printed
 from deniable.text.progress import told
 
@@ -79,7 +81,7 @@ class Detectable:
     _repr_html_ = printed
 
     def __str__(self) -> str:
-        people = f"With {self.n:,} respondent{'s' * (self.n > 1)}, "
+        people = f"With {how_many(self.n, 'respondent')}, "
         found = [] if self.correlation is None else [f"a correlation of {self.correlation:.3g}"]
         found += [] if self.difference is None else [f"a difference of {100 * self.difference:.3g} points"]
         chance = f"seen with a chance of {100 * self.power:.3g} %."
@@ -204,6 +206,10 @@ def people_needed(
     if sum(one is not None for one in (half_width, correlation, difference)) != 1:
         raise PlanError("needed takes one of half_width, correlation and difference")
     if half_width is not None:
+        if power != POWER:
+            raise PlanError(
+                "a half-width has no power, which is of seeing a correlation or a difference; leave one out"
+            )
         if not _is_number(half_width) or not 0 < half_width < 1:
             raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {abbreviated(half_width)}")
         return ceil(MANY * (expectation(plan, names, n=MANY, guess=guess).half_width / half_width) ** 2)

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from deniable.text.width import printable
 
 # WIDTH is the width of every chart in points; the page scales a chart to the room there is.
-WIDTH = 520
+WIDTH = 460
 # SIZE is the font size of labels in points.
 SIZE = 12.5
 # SMALL is the font size of ticks, of column numbers and of a key.

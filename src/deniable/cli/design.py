@@ -168,6 +168,7 @@ def design_of(arguments: "argparse.Namespace") -> Design:
         arguments.repeat or of_file.repeat, of_file.epsilon_1 if arguments.epsilon_1 is None else arguments.epsilon_1,
     )  # fmt: skip
     made.wish.check()
+    _check_options(arguments, made)
     _check_one_of_two(made)
     return made
 
@@ -183,6 +184,16 @@ def _wish(arguments: "argparse.Namespace", of_file: Wish, *, instead: bool) -> W
     manner = {} if instead else {**of_file.manner}
     manner |= {name: value for name, value in given.items() if value is not None}
     return Wish(want, arguments.order, arguments.people, arguments.half_width, manner)
+
+
+def _check_options(arguments: "argparse.Namespace", design: Design) -> None:
+    """Refuse what cannot be, by the options that it came with."""
+    if arguments.spare is not None and not 0 <= arguments.spare < 1:
+        raise PlanError(f"--spare takes a share of the people below 100%, such as 10%; found {arguments.spare:.6g}")
+    if arguments.most is not None and arguments.most < 1:
+        raise PlanError(f"--most takes how many questions one person is asked, 1 or more; found {arguments.most}")
+    if arguments.epsilon_1 is not None and design.repeat is None:
+        raise PlanError("--epsilon-1 is of one report where answers are kept; say --repeat keep, too")
 
 
 def _check_one_of_two(design: Design) -> None:

@@ -31,6 +31,7 @@ from deniable.files import Sources, check_ending, check_target, joined_sources, 
 from deniable.files.stores import AnyFile
 from deniable.survey.plan import Plan
 from deniable.text.completion import hiding
+from deniable.text.fixed_phrases import how_many
 from deniable.text.html import printed
 
 
@@ -282,7 +283,7 @@ class Counts:
     )
 
     def __repr__(self) -> str:
-        return f"<Counts of {self.n:,} reports: {self._contents()}, by {self.plan!r}>"
+        return f"<Counts of {how_many(self.n, 'report')}: {self._contents()}, by {self.plan!r}>"
 
     def _contents(self) -> str:
         if self.parts:

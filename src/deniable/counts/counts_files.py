@@ -20,6 +20,7 @@ from deniable.counts.layout import Names, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import Sources, file_source, replacing
 from deniable.files.stores import AnyFile, file_at
+from deniable.files.wrong_kinds import instead_of
 from deniable.kernels import physical_memory
 from deniable.survey.plan import Plan
 
@@ -98,7 +99,9 @@ def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources]:
     except (CountError, PlanError, SchemaError) as error:
         raise CountError(f"{path}: {error}") from None
     except DAMAGED:
-        raise CountError(f"{path}: is not a file of counts, or it is damaged") from None
+        raise CountError(
+            f"{path}: {instead_of('counts', path) or 'is not a file of counts, or it is damaged'}"
+        ) from None
 
 
 def _header(archive: ZipFile) -> Callable[[ZipInfo], Header]:

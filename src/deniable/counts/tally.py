@@ -33,6 +33,7 @@ from deniable.kernels.bitplanes import Words, new_planes
 from deniable.reports.reports import Reports
 from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Shown
+from deniable.text.fixed_phrases import how_many
 
 
 @dataclass(eq=False, repr=False)
@@ -131,7 +132,7 @@ class Tally:
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __repr__(self) -> str:
-        return f"<Tally of {self.n:,} report{'s' * (self.n != 1)}, by {self.plan!r}>"
+        return f"<Tally of {how_many(self.n, 'report')}, by {self.plan!r}>"
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memory": None, "tools": None}

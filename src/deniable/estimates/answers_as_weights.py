@@ -144,6 +144,14 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
     return one, other
 
 
+def features_given(given: Any) -> Sequence[Any]:
+    """The features that are given, one or several."""
+    others = [given] if isinstance(given, str) else given
+    if not isinstance(others, Sequence) or not others:
+        raise EstimateError(f"conditional takes one or more features that are given; found {abbreviated(given)}")
+    return others
+
+
 def two_shares(features: Features, what: Any, between: Any) -> list[dict[str, Array]]:
     """The shares (with both, with the answer) for each of two answers, or groups of answers, to another feature."""
     if not isinstance(between, list | tuple) or len(between) != 3:

@@ -30,6 +30,7 @@ from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Homogeneity
 from deniable.text.completion import hiding
+from deniable.text.fixed_phrases import how_many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,8 +216,8 @@ class Estimate:
     __dir__ = hiding("agreement", "covariance_of", "fitted", "groups", "proper")
 
     def __repr__(self) -> str:
-        reports = "1 report" if self.n == 1 else f"{self.n:,} reports"
-        what = f"<Estimate ({self.method}) of {' x '.join(self.names)}, {reports}, about the {self.subject}"
+        of = f"{' x '.join(self.names)}, {how_many(self.n, 'report')}"
+        what = f"<Estimate ({self.method}) of {of}, about the {self.subject}"
         return f"{what}>" if self.fitted is None else f"{what}; intervals from: {self.intervals_from}>"
 
 

@@ -12,7 +12,7 @@ from deniable.inference.intervals import checked_level
 from deniable.survey.describe import answer_in_words
 from deniable.tables.table import SHOWN
 from deniable.text import html
-from deniable.text.fixed_phrases import NOT_ENOUGH, forged_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH, forged_in_words, how_many
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def summary(est: _Named, level: float = 0.95) -> str:
     """
     what = f"Estimate ({est.method}) of {' x '.join(names_of(est.features))}, about the {est.subject}"
     some = f"{est.asked:,} of {est.n:,} respondents were asked this"
-    reports = f"{est.asked:,} report{'s' * (est.asked != 1)}" if est.asked == est.n else some
+    reports = how_many(est.asked, "report") if est.asked == est.n else some
     lines = [f"{what}; {100 * checked_level(level):g}% intervals; {reports}."]
     moved = []
     for feature in est.features:

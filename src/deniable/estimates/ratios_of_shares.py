@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
     all_answers,
+    features_given,
     places_of,
     product_weights,
     tidy,
@@ -71,9 +71,7 @@ def conditional(est: AnyEstimate, what: str, *, given: str | Sequence[str], leve
     ('18-29', True, 0.382)
     """
     level = checked_level(level)
-    others = [given] if isinstance(given, str) else given
-    if not isinstance(others, Sequence) or not others:
-        raise EstimateError(f"conditional takes one or more features that are given; found {abbreviated(given)}")
+    others = features_given(given)
     est, groups = of_features(est, "conditional", *others, what)
     first, *rest = all_answers(est.features)
     step = max(1, MOST_NUMBERS // (est.truth.size * prod(map(len, rest))))

@@ -39,7 +39,7 @@ def expanded(
             raise error("the path of a file is empty; is a variable of the shell not set?")
         matches = _matches(one, kinds)
         if not matches:
-            files = " or ".join(kinds.values())
+            files = " or ".join(dict.fromkeys(kinds.values()))
             wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
             raise error(f"{one}: {f'no {files} files in this folder' if file_at(one).is_dir() else wild}")
         found += matches

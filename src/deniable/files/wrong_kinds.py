@@ -6,6 +6,12 @@ from deniable.files.stores import AnyFile
 
 RANDOMIZE = "`deniable randomize plan.json {answers} -o reports.parquet`"
 SCHEMA = "`deniable schema {name} -o survey.toml`"
+READ_FROM = "are read from a .csv, .tsv or .parquet file"
+SPREADSHEET = (
+    "this is a spreadsheet; save it as CSV (Excel: Save As, CSV UTF-8), or in Python give the frame that "
+    "pandas.read_excel({name!r}) makes"
+)
+OF_STATISTICS = "save it as CSV or Parquet, or in Python give the frame that pandas.{reader}({name!r}) makes"
 PLAN = "`deniable plan {name} --epsilon 2 --people 5000 -o plan.json`"
 
 # INSTEAD says, for what is wanted and a file's ending, what the file is and what to do with it.
@@ -31,15 +37,29 @@ INSTEAD = {
         ".npz": "these are counts, not a survey file; `deniable show {name}` shows what they hold",
         ".html": "this is a page, not a survey file",
     },
+    "counts": {
+        ".parquet": "these are reports or answers, not counts; `deniable count {name} -o counts.npz` counts reports, "
+        "as dn.count({name!r}) does",
+        ".csv": "these are answers, not counts; they become reports by " + RANDOMIZE.format(answers="{name}"),
+        ".json": "this is a plan or a survey, not counts; `deniable count reports.parquet -o counts.npz` makes those",
+        ".toml": f"this is a survey file, not counts; first plan it: {PLAN}",
+        ".html": "this is a page, not counts; open it in a browser",
+    },
     "answers": {
-        ".json": "this is a plan or a survey, not answers; those are read from a .csv or a .parquet file",
-        ".toml": "this is a survey file, not answers; those are read from a .csv or a .parquet file",
-        ".npz": "these are counts, made of answers already; those are read from a .csv or a .parquet file",
+        ".json": "this is a plan or a survey, not answers; those " + READ_FROM,
+        ".toml": "this is a survey file, not answers; those " + READ_FROM,
+        ".npz": "these are counts, made of answers already; those " + READ_FROM,
+        ".xlsx": SPREADSHEET,
+        ".xls": SPREADSHEET,
+        ".ods": SPREADSHEET,
+        ".sav": "this is a file of SPSS; " + OF_STATISTICS.replace("{reader}", "read_spss"),
+        ".dta": "this is a file of Stata; " + OF_STATISTICS.replace("{reader}", "read_stata"),
     },
 }
 
 
 def instead_of(wanted: str, path: str | AnyFile) -> str:
     """What a file is that is not what was wanted, and the next step; empty if its ending does not tell."""
-    name = PurePath(str(path))
-    return INSTEAD[wanted].get(name.suffix.lower(), "").format(name=name)
+    name = str(path)
+    ending = PurePath(name).suffix.lower()
+    return INSTEAD[wanted].get(".csv" if ending == ".tsv" else ending, "").format(name=name)

@@ -11,7 +11,7 @@ from deniable.inference.intervals import limits, ratio_says_little, share_says_l
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.single_result import LEAST_P, SingleResult
 from deniable.text.completion import hiding
-from deniable.text.fixed_phrases import NOT_ENOUGH, influence_in_words
+from deniable.text.fixed_phrases import NOT_ENOUGH, how_many, influence_in_words
 from deniable.text.html import printed
 
 
@@ -80,7 +80,7 @@ class Answer(SingleResult):
     _repr_html_ = printed
 
     def __repr__(self) -> str:
-        return f"<Answer {self}, {self.n:,} reports{influence_in_words(self.influence)}>"
+        return f"<Answer {self}, {how_many(self.n, 'report')}{influence_in_words(self.influence)}>"
 
 
 def effective_n(n: int, sampling_variance: float, variance: float, subject: Subject) -> float:
@@ -177,7 +177,8 @@ class JointAnswer(SingleResult):
     _repr_html_ = printed
 
     def __repr__(self) -> str:
-        return f"<{self.name} {self}, {self.n:,} reports{influence_in_words(self.influence, self.most - self.least)}>"
+        moved = influence_in_words(self.influence, self.most - self.least)
+        return f"<{self.name} {self}, {how_many(self.n, 'report')}{moved}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -129,7 +129,7 @@ class SingleResult:
         told = "; ".join([f"SE {self.stderr:.{digits}f}", interval, *self.remarks(), str(self.subject)])
         return f"{self.value:.{digits}f} ({told})"
 
-    def _no_arithmetic(self, _: Any) -> NoReturn:
+    def _no_arithmetic(self, *_: Any) -> NoReturn:
         raise TypeError(
             "results of one survey are correlated, so that their sum or difference needs a standard error of its own: "
             "ask est.difference(...), est.ratio(...) or est.linear(weights), dn.compare(...) for two surveys, or take "
@@ -137,7 +137,16 @@ class SingleResult:
         )
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_arithmetic
-    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _no_arithmetic
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __neg__ = __abs__ = _no_arithmetic
+
+    def _no_number(self, *_: Any) -> NoReturn:
+        raise TypeError(
+            "a result is an estimate with an error, and is not rounded or compared by itself: take result.value for "
+            "the number alone, such as round(result.value, 2) or result.value > 0.2; confidence_interval() says how "
+            "sure it is, and pvalue whether it may be chance"
+        )
+
+    __round__ = __lt__ = __le__ = __gt__ = __ge__ = _no_number
 
 
 def decimals(stderr: float) -> int:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from deniable.errors import AnswerError, listed, meant
 from deniable.files import expanded
 from deniable.files.stores import AnyFile
-from deniable.files.wrong_kinds import instead_of
+from deniable.files.wrong_kinds import READ_FROM, instead_of
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.parquet import PLAN_KEY, UNREADABLE, damage, open_parquet
 from deniable.reports.reading import csv_files
@@ -20,7 +20,11 @@ Files = str | AnyFile | Sequence[str | AnyFile]
 # The columns that a file must have, and those that are looked at if they are there, by the names of all its columns.
 Wanted = Callable[[Sequence[str]], tuple[Sequence[str], Sequence[str]]]
 
-KINDS = {".csv": "CSV", ".parquet": "Parquet"}  # The kinds of files that answers are read from, by their ending.
+KINDS = {
+    ".csv": "CSV",
+    ".tsv": "CSV",
+    ".parquet": "Parquet",
+}  # The kinds of files that answers are read from, by their ending.
 PARQUET_ROWS, PARQUET_CELLS = 1 << 20, 1 << 24  # A batch of a Parquet file has at most so many rows and cells.
 
 
@@ -112,7 +116,7 @@ def whole_table(source: Files, form: CsvForm | None = None) -> Any:
 
 
 def _is_csv(path: AnyFile) -> bool:
-    return path.suffix.lower() == ".csv"
+    return KINDS.get(path.suffix.lower()) == "CSV"
 
 
 def _checked(path: AnyFile) -> AnyFile:
@@ -129,7 +133,7 @@ def _checked(path: AnyFile) -> AnyFile:
 def _header(path: AnyFile, form: CsvForm | None) -> list[str]:
     """The names of a file's columns."""
     if path.suffix.lower() not in KINDS:
-        instead = instead_of("answers", path) or "answers are read from a .csv or a .parquet file"
+        instead = instead_of("answers", path) or f"answers {READ_FROM}; save it as one of these"
         raise AnswerError(f"{path}: {instead}")
     if form is not None:
         return next(csv_files.rows(path, form), [])

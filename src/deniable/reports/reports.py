@@ -30,6 +30,7 @@ from deniable.reports.report_bits import arms_of, from_raw, raw_of, to_bytes
 from deniable.reports.report_columns import Place
 from deniable.reports.wide_table import ArmBatch, split, wide_table
 from deniable.survey.plan import Plan
+from deniable.text.fixed_phrases import how_many
 from deniable.text.html import printed
 
 
@@ -164,8 +165,8 @@ class Reports:
     _repr_html_ = printed
 
     def __repr__(self) -> str:
-        size = report_bytes(self.plan)
-        return f"<Reports of {len(self):,} respondents, {size} byte{'s' * (size != 1)} each, by {self.plan!r}>"
+        size = how_many(report_bytes(self.plan), "byte")
+        return f"<Reports of {how_many(len(self), 'respondent')}, {size} each, by {self.plan!r}>"
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.table.__arrow_c_stream__(requested_schema)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from deniable.late import Costs, Detectable, Expectation, ExpectedInterval, Figure
     from deniable.survey.plan import Plan
 
+# POWER is the probability of seeing something that is asked for unless another one is.
+POWER = 0.8
+
 
 def expect(plan: "Plan", *names: str, n: int | None = None, guess: Any = None) -> "Expectation":
     """What the plan will tell of the table of these features: standard errors and half-widths before any report.
@@ -54,7 +57,7 @@ def needed(
     half_width: float | None = None,
     correlation: float | None = None,
     difference: float | None = None,
-    power: float = 0.8,
+    power: float = POWER,
     guess: Any = None,
 ) -> int:
     """How many respondents give a half-width of the table of these features, or see a correlation or a difference.
@@ -69,7 +72,7 @@ def needed(
         Instead: what is to be seen, by a two-sided test at 5 %, with probability `power`. An interval for it may take
         more people, which `interval` says.
     power
-        That probability.
+        That probability; there is none of a half-width.
     guess
         As `expect` takes it.
 
@@ -140,7 +143,7 @@ def interval(
     correlation: float | None = None,
     difference: float | None = None,
     n: int | None = None,
-    power: float = 0.8,
+    power: float = POWER,
     guess: Any = None,
 ) -> "ExpectedInterval":
     """Whether there will be an interval for a correlation or a difference, by the rule for enough reports.
@@ -174,7 +177,7 @@ def interval(
 
 
 def detectable(
-    plan: "Plan", first: Any, second: Any, *, n: int | None = None, power: float = 0.8, guess: Any = None
+    plan: "Plan", first: Any, second: Any, *, n: int | None = None, power: float = POWER, guess: Any = None
 ) -> "Detectable":
     """The minimal detectable correlation and difference of shares, by two-sided tests at 5 %.
 

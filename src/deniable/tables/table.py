@@ -19,7 +19,7 @@ from deniable.errors import EstimateError
 from deniable.inference.about_whom import Subject
 from deniable.tables.rows_in_words import Written, in_words
 from deniable.text import html
-from deniable.text.fixed_phrases import answer_as_text
+from deniable.text.fixed_phrases import answer_as_text, how_many
 from deniable.text.tables import aligned
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class About:
         """How many reports, or how many of the respondents were asked, where not all were."""
         if self.respondents not in (None, self.reports):
             return f"{self.reports:,} of {self.respondents:,} respondents were asked this"
-        return f"{self.reports:,} report{'s' * (self.reports != 1)}"
+        return how_many(self.reports, "report")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

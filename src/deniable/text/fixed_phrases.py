@@ -8,6 +8,11 @@ NOT_ENOUGH = "not enough reports"
 SAYS_LITTLE = "says little"
 
 
+def how_many(number: int, what: str) -> str:
+    """A number of things: "1 report", "20,000 reports"."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
 def answer_as_text(answer: object) -> str:
     """An answer as it is shown: a flag's as yes or no."""
     return ("yes" if answer else "no") if isinstance(answer, bool) else str(answer)

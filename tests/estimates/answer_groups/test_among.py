@@ -123,6 +123,7 @@ def test_conditional_of_groups_and_of_two_features() -> None:
     assert "smoker: yes or no; age: 18-29 or 30-44" in repr(both)
 
 
+YEARS = {age: float(k) for k, age in enumerate(AGES)}
 REFUSED = {
     "left out": (lambda e: e.among("smoker", ANSWERED).cell(smoker="no answer"), "'no answer' of 'smoker' is left out"),
     "unknown": (lambda e: e.among("smoker", ["maybe"]), "found 'maybe'"),
@@ -178,6 +179,80 @@ def test_tables_say_whom_they_are_about() -> None:
     old = est.conditional("smoker", given=("age", OLD))
     assert old.about.caption.startswith(f"Among those with age: {' or '.join(OLD)}. About")
     assert est.conditional("smoker", given="age").about.caption.startswith("About")
-    flag = dn.Plan(dn.Schema([dn.Flag("smoker", missing="none")]), epsilon=3.0)
-    some = dn.estimate(dn.simulate.counts(np.array([50, 40, 10]), flag, np.random.default_rng(1)), ["smoker"])
-    assert repr(some.among("smoker", [True, False])).startswith("<among those with smoker: no or yes, of")
+
+
+def test_who_is_left_is_said_in_plain_words() -> None:
+    schema = dn.Schema(
+        [dn.Flag("smoker", missing="none"), dn.Choice("age", ["young", "old", "skipped"], missing="skipped")]
+    )
+    of = dn.simulate.truth(schema, [(1.0, {"smoker": [0.5, 0.3, 0.2], "age": [0.4, 0.4, 0.2]})])
+    some = dn.estimate(
+        dn.simulate.counts(of, dn.Plan(schema, epsilon=9.0), np.random.default_rng(1), n=900), schema.names
+    )
+    answered = some.among("smoker", [False, True])
+    assert answered.who == some.among("smoker", [True, False]).who == "among those who answered smoker"
+    assert answered.among("age", ["old", "young"]).who == "among those who answered smoker and age"
+    assert answered.among("age", "old").who == "among those who answered smoker and with age: old"
+    assert some.among("smoker", True).among("age", ["old", "skipped"]).who == (
+        "among those with smoker: yes; age: old or skipped"
+    )
+    assert some.among("smoker", [True, "none"]).who == "among those with smoker: yes or none"
+    assert some.among("age", ["young", "old", "skipped"]).who == "among those with age: young, old or skipped"
+    assert repr(answered).startswith("<among those who answered smoker, of")
+
+
+def both_given(est: Any) -> list[Any]:
+    """What is given as a pair, as a mapping, and by going among those who gave these answers."""
+    ages = {"age": OLD}
+    by_hand = est.among("age", OLD)
+    return [
+        [one.to_pydict() for one in (est.conditional("smoker", given=("age", OLD)), by_hand.project("smoker").table())],
+        [one.to_pydict() for one in (est.conditional("smoker", given=ages), by_hand.project("smoker").table())],
+        [one.value for one in (est.conditional(("smoker", "yes"), given=ages), by_hand.cell(smoker="yes"))],
+        [one.stderr for one in (est.conditional(("smoker", "yes"), given=("age", OLD)), by_hand.cell(smoker="yes"))],
+    ]
+
+
+def test_answers_are_given_among_respondents_as_among_everybody() -> None:
+    """A mapping was taken for the names of its features alone."""
+    est = made("plain, population")
+    for here in (est, est.among("smoker", ANSWERED)):
+        for found, by_hand in both_given(here):
+            assert found == by_hand
+        every = here.conditional("smoker", given="age").to_pylist()
+        shares = {row["smoker"]: row["proportion"] for row in every if row["age"] == AGES[0]}
+        one = here.conditional("smoker", given={"age": AGES[0]})
+        assert dict(zip(one["smoker"].to_pylist(), one["proportion"].to_pylist(), strict=True)) == pytest.approx(shares)
+
+
+YEARS = {age: float(k) for k, age in enumerate(AGES)}
+REFUSED = {
+    "nothing": (lambda est: est.conditional("smoker", given={}), "one or more features that are given; found none"),
+    "no features": (lambda est: est.conditional("smoker", given=[]), "one or more features that are given"),
+    "None": (lambda est: est.conditional("smoker", given=None), "one or more features that are given; found None"),
+    "itself": (lambda est: est.conditional("smoker", given={"smoker": "yes"}), "features; found 'smoker' twice"),
+    "no such answer": (lambda est: est.conditional("smoker", given={"age": "old"}), "'age' has the answers"),
+    "a feature": (lambda est: est.conditional(("smoker", "yes"), given="age"), "given answers, too"),
+    "between": (lambda est: est.difference(("smoker", "yes"), between={"age": OLD[0]}), "between is a feature and two"),
+    "ratio": (lambda est: est.ratio(("smoker", "yes"), between={"age": OLD[0]}), "between is a feature and two"),
+    "by": (lambda est: est.mean_of("age", YEARS, by={"smoker": "yes"}), "answers are for among"),
+    "means": (lambda est: est.mean_of("age", YEARS, between={"smoker": "yes"}), "between is"),
+    "contrasts": (lambda est: est.contrasts(("smoker", "yes"), by={"age": OLD}), "this takes one of 'smoker', 'age'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("ask", "told"), REFUSED.values(), ids=REFUSED)
+def test_what_is_given_wrongly_is_refused_among_respondents_too(ask: Any, told: str) -> None:
+    est = made("plain, population")
+    for here in (est, est.among("smoker", ANSWERED)):
+        with pytest.raises(dn.EstimateError, match=told):
+            ask(here)
+
+
+def test_expected_shares_take_answers_that_are_given() -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "old"])])
+    expected = dn.Plan(schema, epsilon=9.0).expect("smoker", "age", n=900, guess={"smoker": 0.3})
+    one = expected.conditional(("smoker", True), given={"age": "old"})
+    table = expected.conditional("smoker", given={"age": "old"})
+    assert one.value == pytest.approx(0.3)
+    assert table["stderr"].to_pylist() == pytest.approx([one.stderr] * 2)

@@ -14,6 +14,7 @@ from deniable.estimates.answers_as_weights import all_answers
 from deniable.estimates.designs.crafted_reports import CRAFTED, influence
 from deniable.estimates.designs.groups import SIZES_UNLIKELY, arm_sizes, group_of
 from deniable.reports.reports import Reports
+from deniable.text.fixed_phrases import how_many
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +39,7 @@ class Check:
 
     def __repr__(self) -> str:
         said = "fits its plan" if self.fits else "does not fit its plan"
-        lines = [f"{self.n:,} reports: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
+        lines = [f"{how_many(self.n, 'report')}: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
         lines += [f"  {test}" for test in self.tests]
         lines.append(f"if {CRAFTED:.0%} of the reports were forged, a share could move by up to")
         lines += [f"  {name}: {points_in_words(moved)}" for name, moved in self.influence.items()]

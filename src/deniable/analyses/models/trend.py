@@ -10,7 +10,8 @@ contrast of the waves, with the interval that is recovered from theirs.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +30,10 @@ from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import Answer, ChiSquareTest, JointAnswer
 from deniable.tables.table import WAVES, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH, influence_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # The mean that variances are evaluated at is found in so many rounds.
 ROUNDS = 3
@@ -129,6 +134,10 @@ class Trend:
         crafted = influence_in_one_survey([(one.influence, one.n) for one in self.results])
         about = About("by wave", WAVES, self.subject, level, sum(one.n for one in self.results), influence=crafted)
         return Table(columns, ("wave", "time"), about)
+
+    def plot(self, kind: str | None = None, *, ax: "Axes | None" = None, path: str | Path | None = None) -> "Figure":
+        """Draw the result of each wave with its interval, as `table().plot()` does."""
+        return self.table().plot(kind, ax=ax, path=path)
 
     def __repr__(self) -> str:
         told = f"Trend over {len(self.waves)} waves about the {self.subject}"

@@ -21,6 +21,7 @@ from deniable.inference.one_feature import Array
 from deniable.reports.randomness import checked_generator
 from deniable.survey.schema import Schema
 from deniable.tables.table import About, Kind, Table
+from deniable.text.fixed_phrases import how_many
 from deniable.text.html import printed
 
 if TYPE_CHECKING:
@@ -316,4 +317,4 @@ class Model:
         named = " x ".join(feature.name for feature in features) if len(features) < 5 else f"{len(features)} features"
         pairs = f"{self.fit_quality.pairs} pair{'s' * (self.fit_quality.pairs != 1)}"
         size = f"{cells:,}" if cells < 10**9 else f"{cells:.1e}"
-        return f"<Model of {named} ({size} cells), {self.n:,} reports: {pairs}, {self.fit_quality.form}>"
+        return f"<Model of {named} ({size} cells), {how_many(self.n, 'report')}: {pairs}, {self.fit_quality.form}>"

@@ -16,6 +16,7 @@ from deniable.estimates.designs.groups import arm_sizes
 from deniable.files import file_size
 from deniable.files.stores import file_at
 from deniable.survey.plan import Plan
+from deniable.text.fixed_phrases import how_many
 
 # PARQUET and ZIP are the first bytes of files of reports and of counts.
 PARQUET, ZIP = b"PAR1", b"PK"
@@ -45,10 +46,10 @@ class Opened:
     @property
     def in_one_line(self) -> str:
         """The name of the file, what it is, and its size."""
-        of = "" if self.counts is None else f" of {self.counts.n:,} report{'s' * (self.counts.n != 1)}"
+        of = "" if self.counts is None else f" of {how_many(self.counts.n, 'report')}"
         what = {"plan": "a plan", "reports": "reports", "counts": "counts"}[self.kind]
         if self.kind == "reports" and self.counts is not None:
-            what, of = f"{self.counts.n:,} report{'s' * (self.counts.n != 1)}", ""
+            what, of = how_many(self.counts.n, "report"), ""
         files = f" in {self.files:,} files" if self.files > 1 else ""
         return f"{self.path}: {what}{of}{files}, {self.size:,} bytes"
 

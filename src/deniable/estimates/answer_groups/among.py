@@ -21,6 +21,7 @@ from deniable.estimates.answers_as_weights import (
     both_weights,
     cell_weights,
     feature_named,
+    features_given,
     names_of,
     of_one_type,
     places_of,
@@ -103,9 +104,24 @@ class Among:
         """
         return self._tidy(self.features, [], level)
 
-    def conditional(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
-        """Conditional shares of a feature's answers given other features', among these respondents."""
-        others = [given] if isinstance(given, str) else list(given)
+    def conditional(self, what: Any, *, given: Any, level: float = 0.95) -> Any:
+        """Conditional shares given other features or answers to them, among these respondents.
+
+        It takes and gives what `Estimate.conditional` does.
+
+        Examples
+        --------
+        >>> grown = est.among("age", ["30-44", "45-64", "65+"])
+        >>> round(grown.conditional(("smoker", True), given={"age": ["45-64", "65+"]}).value, 3)
+        0.265
+        """
+        from deniable.estimates.answer_groups.conditional_shares import conditional
+
+        return conditional(self, what, given=given, level=level)
+
+    def each_given(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
+        """The shares of a feature's answers among those of these respondents with each answer to other features."""
+        others = features_given(given)
         places_of(self.est.features, [*others, what], "conditional takes different features of this estimate,")
         features = tuple(feature_named(self.est.features, name) for name in (*others, what))
         return self._tidy(features, others, level)
@@ -185,12 +201,17 @@ class Among:
     @property
     def who(self) -> str:
         """Whom all results are about, in words: those with certain answers; nothing if nobody is left out."""
-        told = []
+        told, answered = [], []
         for name in self.kept:
             feature = feature_named(self.est.features, name)
-            *first, last = (answer_as_text(feature.answers[place]) for place in self.answers(feature))
+            kept = [feature.answers[place] for place in self.answers(feature)]
+            if feature.missing is not None and kept == [one for one in feature.answers if one != feature.missing]:
+                answered.append(name)
+                continue
+            *first, last = map(answer_as_text, kept)
             told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
-        return f"among those with {'; '.join(told)}" if told else ""
+        who = [f"who answered {' and '.join(answered)}"] * bool(answered) + [f"with {'; '.join(told)}"] * bool(told)
+        return f"among those {' and '.join(who)}" if who else ""
 
     def __repr__(self) -> str:
         return f"<{self.who}, of {self.est!r}>"

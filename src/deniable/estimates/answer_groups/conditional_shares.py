@@ -1,6 +1,8 @@
 """Conditional shares: tables of them, or one of certain answers given certain others."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 from deniable.errors import EstimateError, abbreviated
@@ -16,11 +18,11 @@ Given = str | Sequence[Any] | Mapping[str, Any]
 
 
 @overload
-def conditional(est: AnyEstimate, what: str, *, given: Given, level: float = 0.95) -> Table: ...
+def conditional(est: AnyEstimate | Among, what: str, *, given: Given, level: float = 0.95) -> Table: ...
 @overload
-def conditional(est: AnyEstimate, what: tuple[str, Any], *, given: Given) -> JointAnswer: ...
+def conditional(est: AnyEstimate | Among, what: tuple[str, Any], *, given: Given) -> JointAnswer: ...
 def conditional(
-    est: AnyEstimate, what: str | tuple[str, Any], *, given: Given, level: float = 0.95
+    est: AnyEstimate | Among, what: str | tuple[str, Any], *, given: Given, level: float = 0.95
 ) -> Table | JointAnswer:
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
@@ -49,21 +51,22 @@ def conditional(
     >>> round(est.conditional(("smoker", True), given=("age", ["18-29", "30-44"])).value, 3)
     0.343
     """
-    answers = _answers_given(est, given)
+    here = est if isinstance(est, Among) else Among(est, {}, names_of(est.features))
+    answers = _answers_given(here.est, given)
     if answers is None:
         if not isinstance(what, str):
             told = 'conditional of certain answers is given answers, too: given=("age", ["18-29", "30-44"])'
             raise EstimateError(f"{told}; found {abbreviated(given)}")
-        return ratios_of_shares.conditional(est, what, given=given, level=level)  # type: ignore[arg-type]
-    here = Among(est, {}, names_of(est.features))
-    for name, own in answers.items():
-        here = here.among(name, own)
-    if isinstance(what, str):
-        feature_named(est.features, what)
-        return here.project(what).table(level=level)
-    name, vector, _ = indicator(est.features, what)
+        of: Any = here.each_given if isinstance(est, Among) else partial(ratios_of_shares.conditional, est)
+        return of(what, given=given, level=level)  # type: ignore[no-any-return]
+    name, vector = (what, None) if isinstance(what, str) else indicator(here.est.features, what)[:2]
+    feature_named(here.est.features, name)
     if name in answers:
         raise EstimateError(f"conditional takes different features; found {abbreviated(name)} twice")
+    for other, own in answers.items():
+        here = here.among(other, own)
+    if vector is None:
+        return replace(here, shown=(name,)).table(level=level)
     return here.of(CONDITIONAL, [{name: vector}, {}])
 
 

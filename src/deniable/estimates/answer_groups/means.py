@@ -105,6 +105,10 @@ def mean_of(
         return _difference(here, name, vector, between, start, unit)
     if by is None:
         return _scaled(here.of(CONDITIONAL, [{name: vector}, {}]), "mean", start, unit)
+    if not isinstance(by, str | Sequence):
+        raise EstimateError(
+            f"by is one or more other features; answers are for among or between; found {abbreviated(by)}"
+        )
     others = [by] if isinstance(by, str) else list(by)
     places_of(here.est.features, [name, *others], "mean_of takes different features of this estimate,")
     features = [feature_named(here.est.features, other) for other in others]

@@ -1,4 +1,4 @@
-"""One column of data as a proposal looks at it: its distinct answers with how often each was given, and its nulls."""
+"""One column of data as a proposal looks at it: its distinct answers, how often each was given, what is proposed."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -12,6 +12,7 @@ from deniable.client import NUMBER, number_text
 from deniable.reports.answers_in import columns, is_number
 from deniable.reports.reading.words import NO, NO_ANSWER, NOTHING, YES, is_null, plain
 from deniable.reports.report_columns import is_text, whole
+from deniable.survey.schema import Choice, Flag, Flags
 
 
 @dataclass(frozen=True)
@@ -128,3 +129,23 @@ def _need_no_none(times: Mapping[Any, int], nothing: Collection[str]) -> bool:
 def _is_number_text(text: str) -> bool:
     """Whether text is a number as the client reads it; one with a zero in front is a code, such as a postcode."""
     return bool(NUMBER.fullmatch(text)) and not (len(text) > 1 and text[0] == "0" and text[1].isdigit())
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """What is proposed for a column: a question or None, and the words that say why."""
+
+    name: str
+    question: Flag | Choice | Flags | None
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
+
+
+def spelt_once(times: Mapping[str, int]) -> dict[str, int]:
+    """Values by how often each was given; spellings that differ in blanks or case only are the most frequent one."""
+    words: dict[str, Counter[str]] = {}
+    for value, count in times.items():
+        words.setdefault(plain(value), Counter())[" ".join(value.split())] += count
+    return {spellings.most_common(1)[0][0]: spellings.total() for spellings in words.values()}

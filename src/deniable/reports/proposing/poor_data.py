@@ -1,10 +1,12 @@
 """Data of which no question can be made: dates, numbers with decimal commas, files without answers or other marks."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from deniable.errors import listed
+from deniable.client import NUMBER
+from deniable.errors import listed, shortened
+from deniable.reports.reading.words import plain
 
 # DECIMAL_COMMA is a number that may be written with a decimal comma.
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+)(?:,(\d+))?")
@@ -29,6 +31,40 @@ def decimal_commas(spelt: Collection[str]) -> bool:
     if len(spelt) < 2 or len(found) < len(spelt) or not after:
         return False
     return len(after) == len(found) or any(int(one[1]) >= int(one[2]) for one in after)
+
+
+# A column is one of numbers with a few other words if this share of its answers are numbers.
+NEARLY_ALL = 0.8
+# So many of the other words are shown.
+FEW = 3
+
+
+def not_numbers(times: Mapping[Any, int]) -> str:
+    """Which words keep a column from being numbers, where nearly all of its answers are; else nothing."""
+    other = {text: count for text, count in times.items() if not NUMBER.fullmatch(text)}
+    if not 0 < sum(other.values()) <= (1 - NEARLY_ALL) * sum(times.values()):
+        return ""
+    more = f" and {len(other) - FEW:,} more" if len(other) > FEW else ""
+    return (
+        f"; all but {sum(other.values()):,} are numbers: correct {', '.join(map(shortened, [*other][:FEW]))}{more}, or "
+        "empty these cells, and ranges are proposed"
+    )
+
+
+def names_like_answers(columns: Mapping[str, Mapping[Any, int]]) -> str:
+    """That a file may have no line of names, where names are numbers or answers themselves; else nothing."""
+    like = [
+        name
+        for name, times in columns.items()
+        if NUMBER.fullmatch(name.strip()) or plain(name) in {plain(one) for one in times if isinstance(one, str)}
+    ]
+    if not like:
+        return ""
+    shown = f"{', '.join(map(shortened, like[:FEW]))}{', ...' * (len(like) > FEW)}"
+    return (
+        f". NOTE: {shown} look{'s' * (len(like) == 1)} like answers, not like names of columns: if the first line is a "
+        "record, it was lost; write a line with the names of the columns above it"
+    )
 
 
 # Why nothing is proposed for a column in which nobody answered.

@@ -1,8 +1,7 @@
 """Proposing a schema from data: a question for each column that can have one, and a line that explains each of them."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from deniable.client import number_text
 from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
-from deniable.reports.proposing.columns import Column, columns_of
+from deniable.reports.proposing.columns import Column, Proposed, columns_of, spelt_once
 from deniable.reports.proposing.no_answers import (
     codes_among,
     codes_in_words,
@@ -19,9 +18,18 @@ from deniable.reports.proposing.no_answers import (
     words_in_words,
 )
 from deniable.reports.proposing.orders import alphabetical, order_in_words, recognised
-from deniable.reports.proposing.poor_data import DATES, DECIMALS, NO_ANSWERS, dates, decimal_commas, nothing_proposed
+from deniable.reports.proposing.poor_data import (
+    DATES,
+    DECIMALS,
+    NO_ANSWERS,
+    dates,
+    decimal_commas,
+    names_like_answers,
+    not_numbers,
+    nothing_proposed,
+)
 from deniable.reports.proposing.ranges import round_edges
-from deniable.reports.reading.multi_select import parts
+from deniable.reports.proposing.several_ticks import of_lists, several_in_text
 from deniable.reports.reading.words import MISSING, NO, YES, plain, words_for_none
 from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
@@ -33,45 +41,32 @@ MANY_TEXTS = 50
 SOME = 20
 # Text that is longer than this, on average, is written freely.
 LONG = 60
-# A multi-select question has at most so many answers to tick.
-MOST_TICKS = 40
-# What stands between ticks, and what share of cells must have it, at least.
-MARKS = {";": 0.0, "|": 0.0, "\n": 0.0, ",": 0.05}
 # What the negative of two words begins with.
 NEGATIVE = ("non-", "non ", "not ", "no ", "nicht", "kein ", "un")
 USUAL = {("true", "false"), ("1", "0"), ("1.0", "0.0"), ("t", "f")}
-
-
-@dataclass(frozen=True)
-class Proposed:
-    """What is proposed for a column: a question or None, and the words that say why."""
-
-    name: str
-    question: Flag | Choice | Flags | None
-    why: str
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
 
 
 def proposed(frame: Any, na: object = ()) -> Schema:
     """A schema with a question for each column of any data that can have one; its notes say what was found."""
     words = words_for_none(na)
     source, frame = frame, whole_table(frame) if are_files(frame) else frame
-    found = _grouped([_proposed(column, words) for column in columns_of(frame, words)])
+    columns = columns_of(frame, words)
+    found = _grouped([_proposed(column, words) for column in columns])
     questions = [one.question for one in found if one.question is not None]
     if not questions:
         raise SchemaError(
             nothing_proposed([one.name for one in found], [*map(str, found)], source if are_files(source) else None)
         )
-    return Schema(questions, notes={one.name: str(one) for one in found})
+    notes = {one.name: str(one) for one in found}
+    notes[found[0].name] += names_like_answers({column.name: column.times for column in columns})
+    return Schema(questions, notes=notes)
 
 
 def _proposed(column: Column, na: Collection[str]) -> Proposed:
     """The question of one column, and why; `na` are the words for no answer that are not the usual ones."""
     if not column.given:
         return Proposed(column.name, None, NO_ANSWERS)
-    kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": _of_lists}
+    kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": of_lists}
     if column.kind not in kinds:
         is_time = column.kind.startswith(("timestamp", "date", "time"))
         why = DATES if is_time else f"it holds {column.kind}; write it as text or numbers"
@@ -130,38 +125,9 @@ def _is_id(column: Column, numbers: Any) -> bool:
     )
 
 
-def _of_lists(column: Column) -> Proposed:
-    """Lists of ticks: a multi-select question."""
-    return _ticks(column, column.times, "lists")
-
-
-def _ticks(column: Column, cells: Mapping[tuple[str, ...], int], form: str) -> Proposed:
-    """A multi-select question from what was ticked together, and how often."""
-    times: Counter[str] = Counter()
-    for cell, count in cells.items():
-        for tick in dict.fromkeys(cell):
-            times[tick] += count
-    values = list(_spelt(times))
-    if not values or len(values) > MOST_TICKS:
-        return Proposed(
-            column.name, None, f"{len(values):,} different answers are ticked in it, too many for one question"
-        )
-    empty = f"; {column.nulls:,} ticked nothing" if column.nulls else ""
-    values = recognised(values) or alphabetical(values)
-    return Proposed(column.name, Flags(column.name, values), f"several of {len(values)} may be ticked, {form}{empty}")
-
-
-def _spelt(times: Mapping[str, int]) -> dict[str, int]:
-    """Values by how often each was given; spellings that differ in blanks or case only are the most frequent one."""
-    words: dict[str, Counter[str]] = {}
-    for value, count in times.items():
-        words.setdefault(plain(value), Counter())[" ".join(value.split())] += count
-    return {spellings.most_common(1)[0][0]: spellings.total() for spellings in words.values()}
-
-
 def _of_text(column: Column) -> Proposed:
     """Text: yes or no, several ticks, or a choice; or what is no question."""
-    name, spelt = column.name, _spelt(column.times)
+    name, spelt = column.name, spelt_once(column.times)
     if (flag := _flag(column, spelt)) is not None:
         return flag
     if not column.order and (other := _no_plain_choice(column, spelt)) is not None:
@@ -203,29 +169,15 @@ def _yes_and_no(words: Mapping[str, str]) -> tuple[list[str], list[str]] | None:
     return ([words[pairs[0][0]]], [words[pairs[0][1]]]) if pairs else None
 
 
-def _split(column: Column) -> Proposed | None:
-    """A multi-select question, if cells of text hold several answers that come again in other cells."""
-    for mark, least in MARKS.items():
-        cells = {tuple(parts(text, mark)): count for text, count in column.times.items()}
-        several = sum(count for cell, count in cells.items() if len(cell) > 1)
-        times: Counter[str] = Counter()
-        for cell in cells:
-            times.update(set(cell))
-        again = sum(count > 1 or (tick,) in cells for tick, count in times.items())
-        if several > least * column.given and 2 <= len(times) <= MOST_TICKS and again > 0.7 * len(times):
-            return _ticks(column, cells, f"with {mark!r} between them")
-    return None
-
-
 def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | None:
     """What text is, if it is no choice: dates, numbers with commas, several ticks, an id, or written freely."""
     if dates(spelt):
         return Proposed(column.name, None, DATES)
     if decimal_commas(spelt):
         return Proposed(column.name, None, DECIMALS)
-    if (ticks := _split(column)) is not None:
+    if (ticks := several_in_text(column)) is not None:
         return ticks
-    return Proposed(column.name, None, why) if (why := _no_choice(column, spelt)) else None
+    return Proposed(column.name, None, why + not_numbers(column.times)) if (why := _no_choice(column, spelt)) else None
 
 
 def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:

@@ -78,7 +78,12 @@ NOT_UTF_8 = (
 
 
 def _delimiter(path: AnyFile, form: CsvForm) -> str:
-    """What stands between columns: commas, or the only other mark that splits all first rows into as many cells."""
+    """What stands between columns: commas, or the only other mark that splits all first rows into as many cells.
+
+    A .tsv file has tabs.
+    """
+    if path.suffix.lower() == ".tsv":
+        return "\t"
     splits = [mark for mark in DELIMITERS if _splits(path, CsvForm(mark, form.encoding))]
     return splits[0] if len(splits) == 1 or "," in splits else ","
 

@@ -29,7 +29,8 @@ class Rules:
     def against(self, block: Set, names: Sequence[str]) -> str:
         """The rule by which a block may not be asked, in words; nothing if it may."""
         if self.most is not None and len(block) > self.most:
-            return f"it has {len(block)} questions, and most={self.most} allows one person {self.most}"
+            shell = f"in the shell --most {self.most}"
+            return f"it has {len(block)} questions, and most={self.most} ({shell}) allows one person {self.most}"
         parted = (group & frozenset(block) for group in self.apart)
         two = next((sorted(own) for own in parted if len(own) > 1), [])
         return f"apart has {listed(names[place] for place in two)}" if two else ""
