@@ -1,4 +1,4 @@
-"""Contrasts of a survey's answers: the terms of a log-linear model of main effects and interactions of two.
+"""Contrasts of a survey's answers: the terms of a log-linear model of main effects and interactions of two or three.
 
 A feature of m answers has m - 1 contrasts, functions of its answer with mean 0 and mean square 1 if all answers are
 equally common; contrasts of a set of features are products of one of each. They are real combinations of the characters
@@ -9,7 +9,7 @@ discrete Fourier transform. For flags both are the signs +1 and -1 (the Walsh-Ha
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def set_contrasts(levels: Sequence[int], looked_at: Sequence[bool]) -> Array:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a log-linear model: sets of one or two features, in order, each with all its contrasts."""
+    """The terms of a log-linear model: sets of one, two or three features, in order, each with all its contrasts."""
 
     levels: tuple[int, ...]  # how many answers each feature of the survey has
     sets: tuple[Places, ...]  # rising places of features
@@ -88,13 +88,13 @@ class Terms:
         """How many features each contrast is of."""
         return np.repeat([len(one) for one in self.sets], self.sizes)
 
-    def precisions(self, strength: float) -> Array:
-        """The prior precision of each coefficient, for a strength of shrinkage of interactions.
+    def precisions(self, strength: float, third: float = inf) -> Array:
+        """The prior precision of each coefficient, for strengths of shrinkage of interactions of two and of three.
 
         The logarithm of an interaction has the variance 1 / strength in every cell of every pair. That of a main effect
         has 1, which hardly shrinks it, and as much more as the interactions with d - 1 others that it makes up for.
         """
-        variance = {1: 1 + (len(self.levels) - 1) / strength, 2: 1 / strength}
+        variance = {1: 1 + (len(self.levels) - 1) / strength, 2: 1 / strength, 3: 1 / third}
         each = [size / variance[len(one)] for one, size in zip(self.sets, self.sizes, strict=True)]
         return np.repeat(each, self.sizes)
 

@@ -23,7 +23,7 @@ from deniable.errors import EstimateError
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.inference.one_feature import Array
 
-# Blocks are taken with the contrasts of so many features; interactions of more are not fitted, but tested.
+# Blocks are taken with the contrasts of so many features, and of three only where a model has them.
 ORDER = 2
 # A table at which a covariance is evaluated gets this much of a report in all its cells, so that none is empty.
 ADDED = 1.0
@@ -81,11 +81,16 @@ class SurveyEvidence:
         found = {one for part in self.seen for one in part.sets()}
         return sorted(found, key=lambda one: (len(one), one))
 
+    @cached_property
+    def threes(self) -> list[Places]:
+        """All sets of three features that some block holds."""
+        return sorted({one for part in self.seen for one in part.sets(3) if len(one) == 3})
+
     def information(self, terms: Terms, margin: Margin) -> tuple[Array, Array]:
         """The matrix A and the vector b of the misfit, with the covariances at a table."""
         A, b = np.zeros((terms.count, terms.count)), np.zeros(terms.count)
         for part in self.seen:
-            sets = [one for one in part.sets() if one in terms.slices]
+            sets = [one for one in part.sets(max(map(len, terms.sets))) if one in terms.slices]
             if not sets:
                 continue
             at = np.concatenate([np.arange(terms.count)[terms.slices[one]] for one in sets])

@@ -10,16 +10,16 @@ from deniable.analyses.whole_survey.contrasts import Places, Terms
 from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS, Graph, dependency_graph
 from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence, survey_evidence
 from deniable.analyses.whole_survey.junction_tree import JunctionTree
-from deniable.analyses.whole_survey.left_out import left_out
+from deniable.analyses.whole_survey.left_out import beyond_order_3, left_out
 from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
-from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits
+from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits, least_risk
+from deniable.analyses.whole_survey.third_order import NOT_ASKED, ONLY_PAIRS, third_order
 from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable, margin_of
 from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
-from deniable.text.progress import told
 
 # A survey has at most so many features.
 MOST_FEATURES = 100
@@ -44,7 +44,8 @@ def fit(counts: Any) -> Model:
     """Fit one table of every question of a survey to all tables that were asked.
 
     It is the log-linear model of main effects and interactions of two that fits what blocks say in the metric of their
-    covariance, shrunk towards maximum entropy as far as Stein's unbiased risk says.
+    covariance, shrunk towards maximum entropy as far as Stein's unbiased risk says. Interactions of three are in it
+    too, where blocks of three or more were asked and that risk is less with them.
 
     Parameters
     ----------
@@ -81,20 +82,26 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: M
     terms = Terms(evidence.levels, tuple(evidence.sets))
     machine = WholeTable(terms)
     for _ in range(2):
-        best = _least_risk(machine, Target.of(*evidence.information(terms, margin)))
-        table = machine.shares(best.coefficients).reshape(evidence.levels)
-        margin = _margins(table)
+        best = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
+        margin = _margins(machine, best)
+    left = left_out(evidence, margin)
+    third = third_order(evidence, machine, best, margin, left)
+    if third.machine and third.fitted:
+        machine, best = third.machine, third.fitted
+        left = beyond_order_3(left, evidence, _margins(machine, best))
     quality = FitQuality(
         form="whole table",
         pairs=len(tests.tests),
         not_in_model=0,
         never_asked=len(tests.never_asked),
-        coefficients=terms.count,
+        coefficients=machine.terms.count,
         effective=float(best.effective.sum()),
         strength=best.strength,
+        strength_of_three=best.third,
         risk=best.risk,
         stderr=tests.stderr,
-        left_out=left_out(evidence, margin),
+        order_because=third.because,
+        left_out=left,
     )
     spread = Laplace(machine, best)
     return Model(
@@ -108,7 +115,7 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Ma
     _check_sure_of_any(evidence, tests, graph)
     terms = Terms(evidence.levels, tuple((place,) for place in range(len(evidence.levels))) + graph.pairs)
     machine = JunctionTree(terms, graph.cliques)
-    best = _least_risk(machine, Target.of(*evidence.information(terms, margin)))
+    best = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
     tables = machine.tables(best.coefficients[None])
     quality = FitQuality(
         form="junction tree",
@@ -118,8 +125,10 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Ma
         coefficients=terms.count,
         effective=float(best.effective.sum()),
         strength=best.strength,
+        strength_of_three=best.third,
         risk=best.risk,
         stderr=tests.stderr,
+        order_because=ONLY_PAIRS if evidence.threes else NOT_ASKED,
         left_out=left_out(evidence, lambda places: machine.margins(tables, places)[0]),
     )
     spread = Laplace(machine, best)
@@ -128,14 +137,9 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Ma
     )
 
 
-def _margins(table: Array) -> Margin:
+def _margins(machine: WholeTable, fitted: Fitted) -> Margin:
+    table = machine.shares(fitted.coefficients).reshape(machine.terms.levels)
     return lambda places: margin_of(table, places)
-
-
-def _least_risk(machine: WholeTable | JunctionTree, target: Target) -> Fitted:
-    """The fit with the least of Stein's risk."""
-    tried = told(fits(machine, target), lambda one: f"fitting: strength {one.strength:g}, risk {one.risk:.1f}")
-    return min(tried, key=lambda one: one.risk)
 
 
 def _check_asked(evidence: SurveyEvidence) -> None:

@@ -1,4 +1,4 @@
-"""What a model of pairs leaves out: interactions of three, where blocks of three or more questions were asked.
+"""What a model leaves out: interactions of three, where blocks of three or more questions were asked.
 
 If the contrasts of three features are off by chance with the variance sigma^2 beside their noise V, the chi-square
 r'V^-1r of all such residuals r of a block has the mean dim r + sigma^2 tr V^-1. So sigma^2 follows from the sum over
@@ -9,7 +9,7 @@ sigma^2 instead, if it is larger: one strong interaction among many would be los
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import nan, prod
 
@@ -33,6 +33,7 @@ class LeftOut:
     own: Mapping[Places, float] = field(
         default_factory=dict
     )  # that of three features, by rising place, if it is larger
+    held: frozenset[Places] = frozenset()  # sets of three, by rising place, that are in the model, and have none of it
 
     @property
     def known(self) -> bool:
@@ -54,7 +55,8 @@ class LeftOut:
         if self.known:
             for one in sets:
                 rows = set_contrasts(levels, [place in one for place in features])
-                variance = self.own.get(tuple(sorted(places[place] for place in one)), self.variance)
+                of = tuple(sorted(places[place] for place in one))
+                variance = self.own.get(of, 0.0 if of in self.held else self.variance)
                 added += variance / cells**2 * (rows.T @ rows)
         return added
 
@@ -78,6 +80,15 @@ def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
     variance = max(0.0, statistic - degrees) / weight if degrees else nan
     sure = {one: found for one, seen in by_three.items() if (found := _own_variance(seen)) > variance}
     return LeftOut(statistic, degrees, variance, sure)
+
+
+def beyond_order_3(left: LeftOut, evidence: SurveyEvidence, margin: Margin) -> LeftOut:
+    """What a model of order 3, whose margins are given, leaves out, from what one of pairs does.
+
+    Interactions of three that it holds have their posterior, and no variance but their own, where it shrinks them more
+    than chance explains. All others have the variance that those of three have against pairs.
+    """
+    return replace(left, held=frozenset(evidence.threes), own=left_out(evidence, margin).own)
 
 
 def _own_variance(seen: list[tuple[Array, Array]]) -> float:

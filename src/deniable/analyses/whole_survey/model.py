@@ -75,16 +75,21 @@ class FitQuality:
     coefficients: int
     effective: float  # coefficients that shrinkage left, nan where that is not known
     strength: float  # of shrinkage: one over the prior variance of the logarithm of an interaction
-    risk: float  # Stein's, of all contrasts, in units of the noise of one
+    strength_of_three: float  # the same of interactions of three; infinite where the model has none
+    risk: float  # Stein's, of the contrasts that the model holds, in units of the noise of one
     stderr: float  # of a contrast of the pair in the middle, before shrinkage
+    order_because: str  # why interactions of three are in the model, or are not
     left_out: LeftOut
 
     _repr_html_ = printed
 
     def __repr__(self) -> str:
+        of_three = f" and {self.threes} threes" * (self.order > 2)
+        strengths = f"{self.strength:g}" + f" and {self.strength_of_three:g}" * (self.order > 2)
         lines = [
-            f"Log-linear model of {self.pairs} pairs, {self.coefficients:,} coefficients, as a {self.form}.",
-            f"Shrunk by Stein's risk: strength {self.strength:g}, {self.effective:.1f} coefficients left free. "
+            f"Log-linear model of {self.pairs} pairs{of_three}, {self.coefficients:,} coefficients, as a {self.form}.",
+            f"Order {self.order}: {self.order_because}.",
+            f"Shrunk by Stein's risk: strength {strengths}, {self.effective:.1f} coefficients left free. "
             f"Before it, an interaction has a standard error of about {self.stderr:.3f}.",
         ]
         if self.not_in_model:
@@ -94,6 +99,16 @@ class FitQuality:
         if self.never_asked:
             lines.append(f"Never asked together, and taken as conditionally independent: {self.never_asked} pairs.")
         return "\n".join([*lines, self._third_order(), self._higher_order()])
+
+    @property
+    def threes(self) -> int:
+        """How many sets of three features have their interactions in the model."""
+        return len(self.left_out.held)
+
+    @property
+    def order(self) -> int:
+        """The most features of which the model holds interactions: 3 where those of three pay by Stein's risk, or 2."""
+        return 3 if self.threes else 2
 
     @property
     def judged_features(self) -> int:
@@ -112,10 +127,12 @@ class FitQuality:
         left = self.left_out
         if not left.known:
             return "No block of three was asked: intervals hold what noise and shrinkage leave open."
+        whose = "beyond pairs" if self.threes else "which the model leaves out"
+        held = "that is not in the model" if self.threes else ""
         return (
-            f"Interactions of three, which the model leaves out: chi-square {left.statistic:,.0f} with "
+            f"Interactions of three, {whose}: chi-square {left.statistic:,.0f} with "
             f"{left.degrees:,} degrees of freedom, p = {left.p_value:.2g}; intervals of three and more hold a "
-            f"standard deviation of {np.sqrt(left.variance):.3f} for each{self._own_thirds()}."
+            f"standard deviation of {np.sqrt(left.variance):.3f} for each{held and f' {held}'}{self._own_thirds()}."
         )
 
     def _own_thirds(self) -> str:
@@ -316,5 +333,7 @@ class Model:
         features, cells = list(self.schema), prod(feature.levels for feature in self.schema)
         named = " x ".join(feature.name for feature in features) if len(features) < 5 else f"{len(features)} features"
         pairs = f"{self.fit_quality.pairs} pair{'s' * (self.fit_quality.pairs != 1)}"
+        if threes := self.fit_quality.threes:
+            pairs += f" and {threes} three{'s' * (threes != 1)}"
         size = f"{cells:,}" if cells < 10**9 else f"{cells:.1e}"
         return f"<Model of {named} ({size} cells), {how_many(self.n, 'report')}: {pairs}, {self.fit_quality.form}>"

@@ -14,12 +14,14 @@ Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Protocol
 
 import numpy as np
 
 from deniable.analyses.whole_survey.contrasts import Terms
 from deniable.inference.one_feature import Array
+from deniable.text.progress import told
 
 # The strengths that are tried: prior variances of the logarithm of an interaction from 1/65536 to 256.
 STRENGTHS = tuple(4.0**power for power in range(8, -5, -1))
@@ -67,11 +69,12 @@ class Fitted:
     """A fit at one strength, with the means of the contrasts and their covariance under it."""
 
     target: Target
-    strength: float
+    strength: float  # of interactions of two
     precisions: Array
     coefficients: Array
     mean: Array
     covariance: Array
+    third: float = inf  # the strength of interactions of three
 
     @property
     def misfit(self) -> float:
@@ -97,22 +100,40 @@ class Fitted:
         return self.misfit - len(self.mean) + 2 * float(self.effective.sum())
 
 
-def fits(machine: DenseMachine, target: Target) -> Iterator[Fitted]:
-    """Fits from much shrinkage to little, until Stein's risk has clearly risen, and then beside the best of them."""
+def fits(machine: DenseMachine, target: Target, pairs: Fitted | None = None) -> Iterator[Fitted]:
+    """Fits from much shrinkage to little, until Stein's risk has clearly risen, and then beside the best of them.
+
+    With a model of pairs, it is interactions of three that are shrunk more or less, beside pairs as far as they were.
+    """
+
+    def at(strength: float, c: Array) -> Fitted:
+        return fit_at(machine, target, *((pairs.strength, c, strength) if pairs else (strength, c)))
+
     made: list[Fitted] = []
+    start = padded(pairs.coefficients if pairs else np.zeros(0), machine.terms)
     for strength in STRENGTHS:
-        made.append(fit_at(machine, target, strength, made[-1].coefficients if made else np.zeros(machine.terms.count)))
+        made.append(at(strength, made[-1].coefficients if made else start))
         yield made[-1]
         best = min(made, key=lambda one: one.risk)
         if len(made) - made.index(best) > PATIENCE:
             break
     for times in (2.0, 0.5):
-        yield fit_at(machine, target, times * best.strength, best.coefficients)
+        yield at(times * (best.third if pairs else best.strength), best.coefficients)
 
 
-def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array) -> Fitted:
+def least_risk(tried: Iterator[Fitted]) -> Fitted:
+    """The fit with the least of Stein's risk, of those that are tried."""
+    return min(told(tried, _progress), key=lambda one: one.risk)
+
+
+def padded(coefficients: Array, terms: Terms) -> Array:
+    """Coefficients of the first terms, with 0 for all others."""
+    return np.concatenate([coefficients, np.zeros(terms.count - len(coefficients))])
+
+
+def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array, third: float = inf) -> Fitted:
     """The fit at one strength, by Gauss-Newton steps from coefficients to begin with."""
-    precisions = machine.terms.precisions(strength)
+    precisions = machine.terms.precisions(strength, third)
     mean, C = machine.moments(c)
     loss = _loss(target, precisions, c, mean)
     for _ in range(MOST_STEPS):
@@ -132,7 +153,12 @@ def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array) -> 
         else:
             break
         c, mean, C, loss = there, mean_there, C_there, loss_there
-    return Fitted(target, strength, precisions, c, mean, C)
+    return Fitted(target, strength, precisions, c, mean, C, third)
+
+
+def _progress(one: Fitted) -> str:
+    of_three = "" if one.third == inf else f", of three {one.third:g}"
+    return f"fitting: strength {one.strength:g}{of_three}, risk {one.risk:.1f}"
 
 
 def _loss(target: Target, precisions: Array, c: Array, mean: Array) -> float:

@@ -1,0 +1,61 @@
+"""Whether interactions of three pay, where blocks of three or more questions were asked.
+
+The model of order 3 has the interactions of three that blocks hold as further coefficients, with a prior variance of
+their own. It is taken if Stein's unbiased risk of all contrasts up to three is less for it than for the model of pairs.
+With y, A and m those of all contrasts up to three, and J the derivative of the pairs' means by their own estimate,
+
+    (y - m)'A(y - m) - dim y + 2 tr J
+
+is unbiased for the risk (m - E y)'A(m - E y) of the model of pairs too: A cov(m, y) has the trace of J, as y is the
+best linear estimate, so that the one that pairs are fitted to covaries with it as y's own part of order 2 does.
+"""
+
+from dataclasses import dataclass
+
+from deniable.analyses.whole_survey.contrasts import Terms
+from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS
+from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence
+from deniable.analyses.whole_survey.left_out import LeftOut
+from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits, least_risk, padded
+from deniable.analyses.whole_survey.whole_table import WholeTable
+
+# Order 3 is not fitted where chance alone gives as much of interactions of three more often than this. The chi-square
+# takes the margins of the pairs as known, and is somewhat too large for that.
+CHANCE = 0.01
+# Why a model has order 2 where nothing else was looked at.
+NOT_ASKED = "no block of three or more questions was asked"
+ONLY_PAIRS = "a junction tree is made of pairs alone"
+
+
+@dataclass(frozen=True, eq=False)
+class ThirdOrder:
+    """The model of order 3, if it is taken, and why it is or not."""
+
+    because: str
+    machine: WholeTable | None = None
+    fitted: Fitted | None = None
+
+
+def third_order(
+    evidence: SurveyEvidence, machine: WholeTable, pairs: Fitted, margin: Margin, left: LeftOut
+) -> ThirdOrder:
+    """The model of order 3 beside that of pairs, whose margins are given; not fitted where it can hardly pay."""
+    if not left.known:
+        return ThirdOrder(NOT_ASKED)
+    if left.p_value > CHANCE:
+        return ThirdOrder("chance explains what blocks say of interactions of three")
+    terms = Terms(machine.terms.levels, (*machine.terms.sets, *evidence.threes))
+    if terms.count > MOST_COEFFICIENTS:
+        return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
+    wider, target = WholeTable(terms), Target.of(*evidence.information(terms, margin))
+    best = least_risk(fits(wider, target, pairs))
+    without = risk_of_pairs(wider, target, pairs)
+    risks = f"{best.risk:.1f} with interactions of three, {without:.1f} without"
+    because = f"Stein's risk of contrasts up to three is {risks}"
+    return ThirdOrder(because, wider, best) if best.risk < without else ThirdOrder(because)
+
+
+def risk_of_pairs(wider: WholeTable, target: Target, pairs: Fitted) -> float:
+    """Stein's unbiased risk of a model of pairs, for the contrasts of a wider model and their target."""
+    mean = wider.mean(padded(pairs.coefficients, wider.terms))
+    return target.misfit(mean) - len(mean) + 2 * float(pairs.effective.sum())
