@@ -50,3 +50,19 @@ def test_added_groups_are_tested_within_each_of_them() -> None:
     assert "within each of 2 groups of respondents" in str((both[0] + both[1]).independence("a", "b"))
     assert 0.005 < np.mean(np.array(p_values) < 0.05) < 0.11
     assert mixed == 200  # the control: the test of the mixture
+
+
+def test_better_weights_of_centring_take_no_test_away() -> None:
+    """An independent flag and choice, 400 respondents: three of four surveys are tested, and one in twenty rejected."""
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["w", "x", "y", "z"])])
+    plan = dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=4.0), "b": dn.UnaryEncoding.optimized(5.0)})
+    of = dn.simulate.truth(schema, {"a": 0.2, "b": [0.6, 0.2, 0.12, 0.08]})
+    rng, p_values = np.random.default_rng(1), []
+    for _ in range(300):
+        counts = dn.simulate.counts(of, plan, rng, n=400)
+        p_values.append(dn.estimate(counts, ["a", "b"]).independence("a", "b").p_value)
+        (row,) = dn.associations(counts).to_pylist()
+        assert row["p_value"] == pytest.approx(p_values[-1], nan_ok=True)
+    answered = np.array(p_values)[~np.isnan(p_values)]
+    assert len(answered) > 0.6 * len(p_values)
+    assert 0.01 < (answered < 0.05).mean() < 0.11

@@ -230,3 +230,19 @@ def test_what_no_proper_table_can_have_is_named() -> None:
     with pytest.raises(dn.EstimateError, match="no a = True, b = x contradicts .* shown without noise"):
         next(surveys(open_, 1000, 1)).given(zeros=[{"a": True, "b": "x"}])
     assert next(surveys(open_, 1000, 1)).given(zeros=EMPTY).conditions[0].distance is None
+
+
+@pytest.mark.parametrize("subject", ["respondents", "population"])
+def test_odds_ratios_are_given_whatever_rounding_leaves_of_a_known_margin(subject: str) -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])])
+    plan = dn.Plan(schema, {"a": dn.RandomizedResponse(epsilon=4.0), "b": dn.GRR(epsilon=4.0)})
+    of = dn.simulate.truth(schema, np.array([[0.31, 0.17, 0.14], [0.12, 0.09, 0.17]]))
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        people = of.people(3_000, rng)
+        known = people.sum(axis=0) / people.sum() if subject == "respondents" else of.shares.sum(axis=0)
+        est = dn.estimate(dn.simulate.counts(people, plan, rng), ["a", "b"]).about(subject)
+        given = est.given({"b": {"x": float(known[0]), "y": float(known[1])}})
+        found = given.odds_ratio("a", ("b", "z"))
+        low, high = found.confidence_interval()
+        assert 0 < low < found.value < high

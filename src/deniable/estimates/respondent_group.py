@@ -210,7 +210,7 @@ class Group:
         return Group(self.n, self.axes, table, self.some).dense(Subject.POPULATION)
 
     def if_independent(self, rows: Sequence[Array]) -> Cumulants:
-        return self.independent(row_functions(self.axes, rows, Subject.POPULATION))
+        return self.independent(row_functions(self._plain, rows, Subject.POPULATION))
 
     @property
     def seen(self) -> SeenTable:
@@ -246,7 +246,7 @@ class Group:
 
     @property
     def _plain(self) -> tuple[Axis, ...]:
-        """The axes with equal weights of centring, which equally common answers have."""
+        """The axes with equal weights of centring, as if answers were equally common: less noise shows more shape."""
         return tuple(axis.plain for axis in self.axes)
 
     def _cumulants(self, functions: RowFunctions, of: Contraction) -> Cumulants:

@@ -55,7 +55,7 @@ class Question:
     def divisors_positive(self, shares: Array, covariance: Array) -> npt.NDArray[np.bool_]:
         """Whether all sums of shares that are divided by are SURELY_POSITIVE standard errors above zero."""
         sums = np.array([np.isin(np.arange(shares.shape[-1]), places) for places in self.divisors], np.float64)
-        variances = np.einsum("di,...ij,dj->...d", sums, covariance, sums)
+        variances = np.stack([product_form(one, one, covariance) for one in sums], axis=-1)  # of a known sum, zero
         enough = (variances >= 0) & (shares @ sums.T > SURELY_POSITIVE * np.sqrt(np.maximum(variances, 0)))
         return np.asarray(enough.all(axis=-1))
 
