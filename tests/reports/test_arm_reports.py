@@ -32,7 +32,7 @@ def test_files_bytes_and_tables_bring_the_same_reports_back(plan: dn.Plan, count
     reports = some_reports(plan, count)
     assert len(reports) == count == sum(len(part) for part in reports.arms)
     assert tuple(part.plan for part in reports.arms) == plan.arms
-    assert f"{count} respondents" in repr(reports)
+    assert f"{count} respondent{'s' * (count != 1)}," in repr(reports)
     reports.save(tmp_path / "r.parquet")
     assert dn.Reports.load(tmp_path / "r.parquet") == reports
     raw = reports.to_bytes()
