@@ -88,7 +88,7 @@ def test_pictures_have_labels_and_tables_names(counts: dn.Counts) -> None:
     shown = [
         (est.table(), "Do you smoke? x How old are you?", ["Do you smoke? no", "Do you smoke? yes", "young", old]),
         (est.conditional("age", given="smoker"), "How old are you? given Do you smoke?", ["young", old]),
-        (groups.table(), "Do you smoke? x How old are you?, among those with Do you smoke?: no or yes", ["young", old]),
+        (groups.table(), "Do you smoke? x How old are you?", ["young", old]),
         (means, "mean of age by Do you smoke?", ["yes", "no", "kept to themselves"]),
     ]
     for table, title, answers in shown:
@@ -98,4 +98,6 @@ def test_pictures_have_labels_and_tables_names(counts: dn.Counts) -> None:
         assert set(answers) <= drawn
         assert {"smoker", "age"} & set(table.column_names)
         assert pickle.loads(pickle.dumps(table)).features == table.features
+        among = any(text.get_text().startswith("Among those who answered") for text in figure.texts)  # type: ignore[attr-defined]
+        assert among == (table.about.among != "")
     assert len(est.table().slice(0, 2).plot().axes[0].get_yticklabels()) == 3

@@ -168,7 +168,7 @@ NASTY = [
     '#010101 url(#m) id="x" --> ]]>',
     "a\uffffb",
     "very long " * 30 + "end",
-    "\u202eturned",
+    "\u2067turned",
     "שלום",
 ]
 

@@ -145,7 +145,7 @@ def test_long_panels_are_counted_in_no_time() -> None:
         ([], 1, "found none"),
         ("1.0", 1, "a budget is of plans or epsilons"),
         (["plan"], 1, "a budget is of plans or epsilons"),
-        ([SCHEMA], 1, "a budget is of plans or epsilons, .*; found an object of type Schema"),
+        ([SCHEMA], 1, "a budget is of plans or epsilons, .*; found <Schema of 2 questions"),
         ([True], 1, "a budget is of plans or epsilons, .*; found True"),
         ([-1], 1, "epsilon must be a positive number"),
         ([1.0], 0, "waves is how many times"),
