@@ -29,6 +29,7 @@ from deniable.survey.protocols import GRR, Public, RandomizedResponse
 from deniable.survey.schema import Choice, Flag, Schema
 from deniable.text.progress import told
 from deniable.validation.figure_files import write_csv
+from deniable.validation.processes import spread
 from deniable.validation.results_asked import LEVEL, SCHEMA, Asked, Interval, of_numbers, of_tables
 
 # TRUTHS are the shares of the flag's answers (rows) and the choice's (columns) in the population.
@@ -44,8 +45,8 @@ PLANS = ("apart", "block", "arms")
 SIZES = (300, 3_000)
 # SURVEYS is how many surveys there are of each setting for results with many intervals in each, and in a quick run.
 SURVEYS, QUICK = 300, 4
-# NUMBERS is how many there are for results that are one number, and for lists: as many as tell 90 % from 93 %.
-NUMBERS = 2_000
+# NUMBERS is how many there are for results that are one number, and for lists: as many as tell 88.5 % from 93 %.
+NUMBERS = 1_000
 # LISTED is the false discovery rate up to which pairs of a list are looked at.
 LISTED = 0.1
 # HOLDS are the least and the most that coverage should be, in a setting where at least half are given.
@@ -99,11 +100,12 @@ def measured(folder: Path, *, quick: bool) -> list[Tails]:
     """All settings, written to a file of numbers after each of them."""
     surveys, numbers = (QUICK, QUICK) if quick else (SURVEYS, NUMBERS)
     settings = [(truth, plan, n) for truth in TRUTHS for plan in PLANS for n in (SIZES[-1:] if quick else SIZES)]
-    ways = [(of_numbers, numbers), (of_tables, surveys)]
-    each = (setting(*one, many, ask) for ask, many in ways for one in settings)
+    ways = [(surveys, of_tables), (numbers, of_numbers)]
+    todo = [(*one, *way) for way in ways for one in settings]
     found = strata(numbers) + lists(numbers)
     for part in told(
-        each, lambda own: f"every result, {own[0].kind} and others, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}"
+        spread(_measured, todo, alone=quick),
+        lambda own: f"every result, {own[0].kind} and others, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}",
     ):
         found += part
         write_csv(folder / "every-result.csv", [field.name for field in fields(Tails)], map(astuple, found))
@@ -111,6 +113,10 @@ def measured(folder: Path, *, quick: bool) -> list[Tails]:
 
 
 Ask = Callable[[Plan, simulate.Truth, int, np.random.Generator], Asked]
+
+
+def _measured(one: tuple[str, str, int, int, Ask]) -> list[Tails]:
+    return setting(*one)
 
 
 def setting(truth: str, how: str, n: int, surveys: int, ask: Ask) -> list[Tails]:

@@ -5,30 +5,28 @@ cells of one survey are correlated, so the standard error of a coverage is that 
 """
 
 import csv
-import signal
 import sys
 import warnings
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cache, partial
 from hashlib import sha256
 from itertools import product
 from math import nan, sqrt
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from deniable import __version__
-from deniable.counts.count import processors
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 from deniable.text.progress import told
 from deniable.validation import coverage_survey
 from deniable.validation.coverage_survey import KINDS, Interval, Setting, questions
 from deniable.validation.figure_files import write_csv
+from deniable.validation.processes import spread
 
 # EPSILONS are those of each feature.
 EPSILONS = (1.0, 2.0, 4.0)
@@ -151,7 +149,9 @@ def measured(path: Path, *, quick: bool) -> list[Held]:
         again = f"remove {path.name} to do them again"
         print(f"{len(found)} of {len(todo)} settings of coverage are from an earlier run; {again}", file=sys.stderr)
     left = [setting for setting in todo if setting not in found]
-    for setting, own in told(_spread(left, surveys, quick=quick), lambda each: _line(each, len(found), len(todo))):
+    for setting, own in told(
+        spread(partial(_measured, surveys=surveys), left, alone=quick), lambda each: _line(each, len(found), len(todo))
+    ):
         found[setting] = own
         _write(_in_order(found, todo), path)
     return _in_order(found, todo)
@@ -179,18 +179,6 @@ def code_hash(package: Path) -> str:
 def _line(each: tuple[Setting, list[Held]], done: int, of: int) -> str:
     setting = each[0]
     return f"coverage, {done + 1} of {of} settings: {setting.kind}, epsilon {setting.epsilon:g}, N = {setting.n:,}"
-
-
-def _spread(todo: Sequence[Setting], surveys: int, *, quick: bool) -> Iterator[tuple[Setting, list[Held]]]:
-    """Each setting as it is done, on all processors; a quick grid in this process. A stop ends the workers at once."""
-    work = partial(_measured, surveys=surveys)
-    if quick:
-        yield from map(work, todo)
-    elif todo:
-        with get_context("spawn").Pool(
-            min(len(todo), processors()), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-        ) as pool:
-            yield from pool.imap_unordered(work, todo)
 
 
 def _measured(setting: Setting, surveys: int) -> tuple[Setting, list[Held]]:
