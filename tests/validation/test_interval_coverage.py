@@ -160,14 +160,6 @@ def test_a_change_in_any_room_changes_the_key_of_what_was_measured(tmp_path: Pat
     assert len(seen) == 2 + len(rooms)
 
 
-@pytest.mark.slow
-def test_all_processors_find_what_one_does() -> None:
-    todo = [Setting("flags", 4.0, 1_000, 1), Setting("GRR", 4.0, 1_000, 1)]
-    assert dict(interval_coverage._spread(todo, 2, quick=False)) == {
-        setting: interval_coverage.measure(setting, 2) for setting in todo
-    }
-
-
 @pytest.mark.parametrize("text", ["kind,epsilon\nflags,much\n", "kind\n" + "x" * 200_000])
 def test_a_damaged_file_of_an_earlier_run_is_told_before_anything_is_done(tmp_path: Path, text: str) -> None:
     (tmp_path / "coverage.csv").write_text(text, encoding="utf-8")
