@@ -79,7 +79,7 @@ def test_numbers_in_json_are_never_below_the_loss(files: dn.Plan, capsys: pytest
 def test_reports_and_counts_say_how_many_and_what_was_checked(capsys: pytest.CaptureFixture[str]) -> None:
     out = shown(capsys, "reports.parquet")
     assert out.startswith("reports.parquet: 100 reports, ")
-    assert "Each of the 100 reports was read" in out
+    assert "100 reports read, each of them one that the plan can give" in out
     out = shown(capsys, "counts.npz")
     assert out.startswith("counts.npz: counts of 100 reports, ")
     assert "Tables counted: smoker x age." in out

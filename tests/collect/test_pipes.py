@@ -128,7 +128,7 @@ def test_the_command_writes_over_no_earlier_reports_unless_told(tmp_path: Path) 
     code, error = run('{"report": "00"}\n')
     assert (code, error.split("; ")[0]) == (1, "deniable: reports/stdin.parquet: exists already (of an earlier run)")
     assert len(dn.Reports.load(tmp_path / "reports" / "stdin.parquet")) == 3
-    assert run('{"report": "00"}\n', "--force") == (0, "Wrote reports/stdin.parquet (1 reports).\n")
+    assert run('{"report": "00"}\n', "--force") == (0, "Wrote reports/stdin.parquet (1 report).\n")
 
 
 def test_a_file_is_no_folder_for_reports(tmp_path: Path) -> None:
@@ -259,3 +259,28 @@ def test_the_command_reads_files_and_standard_input(tmp_path: Path) -> None:
     )
     assert written(tmp_path / "reports" / "in.parquet") == sorted(sent.values())
     assert CHECKED.length == 1
+
+
+def test_the_command_fails_if_every_row_is_refused_and_keeps_their_reasons(tmp_path: Path) -> None:
+    PLAN.save(tmp_path / "plan.json")
+    command = [sys.executable, "-m", "deniable", "collect", "plan.json", "-", "-o", "reports"]
+    lines = '{"report": "zz"}\n' * 2
+    done = subprocess.run(command, cwd=tmp_path, input=lines, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = done.stderr.splitlines()
+    assert said[0] == "Wrote reports/stdin.parquet (0 reports, 2 refused: see reports/stdin.refused.ndjson)."
+    assert said[1].startswith("deniable: 2 rows refused, and no report taken; look at the reasons, and whether")
+    assert len((tmp_path / "reports" / "stdin.refused.ndjson").read_text().splitlines()) == 2
+
+
+def test_a_line_with_a_name_twice_is_refused(tmp_path: Path) -> None:
+    first, second = reports(2).values()
+    line = '{"report": "%s", "id": "a", "report": "%s"}\n'
+    (tmp_path / "in.ndjson").write_text(
+        line % (first.hex(), second.hex()) + '{"id": "b", "id": "b", "note": 1, "note": 2}\n'
+    )
+    (found,) = collect([str(tmp_path / "in.ndjson")], PLAN, tmp_path)
+    assert (found.reports, found.refused) == (0, 2)
+    assert found.refused_path is not None
+    aside = [json.loads(line)["reason"] for line in Path(found.refused_path).read_text().splitlines()]
+    assert aside == [f"the line has '{name}' more than once" for name in ("report", "id")]

@@ -145,7 +145,8 @@ def test_plans_and_stores_that_cannot_be_used_are_said_in_one_line(tmp_path: Pat
         (["none.json", "--store", "a.db"], "none.json"),
         (["plan.json", "--store", "text.db", "--port", "0"], "text.db: is there, but is no store of reports"),
         (["plan.json", "--store", "mysql://x", "--port", "0"], "--store takes a path or postgresql://"),
-        (["plan.json", "--store", "a.db", "--most-requests", "0"], "--most-requests is out of range"),
+        (["plan.json", "--store", "a.db", "--most-requests", "0"], "--most-requests must be 1 to 1000000000; found 0"),
+        (["plan.json", "--store", "a.db", "--port", "65536"], "--port must be 0 to 65535; found 65536"),
     ):
         done = subprocess.run([*COMMAND, *options], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 1

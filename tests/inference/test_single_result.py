@@ -103,6 +103,9 @@ def test_intervals_have_names_and_take_scipys_spelling() -> None:
         assert one.confidence_interval(level=0.9) == found != one.confidence_interval()
         with pytest.raises(dn.EstimateError, match="a level of confidence is between 0 and 1"):
             one.confidence_interval(confidence_level=90)
+        with pytest.raises(dn.EstimateError, match=r"level=0\.8 and confidence_level=0\.9 are two names of one level"):
+            one.confidence_interval(0.8, confidence_level=0.9)
+        assert one.confidence_interval(0.8, confidence_level=0.8) == one.confidence_interval(0.8)
 
 
 def test_the_variance_is_the_square_of_the_standard_error() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from deniable.cli.options import add_command, add_force, check_new
 from deniable.errors import DeniableError
+from deniable.text.fixed_phrases import how_many
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
@@ -64,9 +65,9 @@ def _serve(arguments: argparse.Namespace) -> None:
         from deniable.collect.signatures import signature_beside
     from deniable.survey.plan import Plan
 
-    for option, least in (("most_waiting", 1), ("most_requests", 1), ("port", 0)):
-        if not least <= getattr(arguments, option) <= (65535 if option == "port" else 10**9):
-            raise DeniableError(f"--{option.replace('_', '-')} is out of range: {getattr(arguments, option)}")
+    for option, least, most in (("most_waiting", 1, 10**9), ("most_requests", 1, 10**9), ("port", 0, 65_535)):
+        if not least <= (given := getattr(arguments, option)) <= most:
+            raise DeniableError(f"--{option.replace('_', '-')} must be {least} to {most}; found {given}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
     _say_what_is_above_the_ceiling({path: plan.epsilon for path, plan in plans.items()})
@@ -143,7 +144,15 @@ def _collect(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.output)
     for name in arguments.inputs:
         check_new(str(written_to(name, folder)), force=arguments.force, why="of an earlier run")
+    used = refused = 0
     for found in collect(arguments.inputs, plan, folder):
+        used += found.reports + found.same
+        refused += found.refused
         again = f", {found.same:,} sent again" if found.same else ""
-        refused = f", {found.refused:,} refused: see {found.refused_path}" if found.refused else ""
-        print(f"Wrote {found.path} ({found.reports:,} reports{again}{refused}).", file=sys.stderr)
+        aside = f", {found.refused:,} refused: see {found.refused_path}" if found.refused else ""
+        print(f"Wrote {found.path} ({how_many(found.reports, 'report')}{again}{aside}).", file=sys.stderr)
+    if refused and not used:
+        raise DeniableError(
+            f"{how_many(refused, 'row')} refused, and no report taken; look at the reasons, and whether these reports "
+            "were made by this plan"
+        )

@@ -58,7 +58,9 @@ def draw(table: "Table", arguments: argparse.Namespace) -> None:
 
 def say_wrote(path: str | Path, reports: int) -> None:
     """Tell on stderr which file was written, and from how many reports."""
-    print(f"Wrote {path} ({reports:,} report{'s' * (reports != 1)}).", file=sys.stderr)
+    from deniable.text.fixed_phrases import how_many
+
+    print(f"Wrote {path} ({how_many(reports, 'report')}).", file=sys.stderr)
 
 
 def _text(table: "Table") -> str:

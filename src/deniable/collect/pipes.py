@@ -231,13 +231,23 @@ def _ndjson(file: IO[bytes]) -> Iterator[Row]:
             yield Row(number, fault="the line is too long")
         elif line.strip():
             try:
-                found = json.loads(line)
+                found = json.loads(line, object_pairs_hook=_Object)
             except (ValueError, RecursionError):
                 found = None
-            if isinstance(found, dict):
-                yield Row(number, found.get("report"), found.get("id"))
-            else:
+            if not isinstance(found, _Object):
                 yield Row(number, fault="the line is no JSON object")
+            elif twice := [name for name in ("report", "id") if found.names.count(name) > 1]:
+                yield Row(number, fault=f"the line has {listed(twice)} more than once")
+            else:
+                yield Row(number, found.get("report"), found.get("id"))
+
+
+class _Object(dict[str, Any]):
+    """An object of JSON that knows how often each name stands in it."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.names = [name for name, _ in pairs]
 
 
 def _csv(path: Path, file: IO[str]) -> Iterator[Row]:

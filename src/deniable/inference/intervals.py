@@ -25,6 +25,8 @@ from deniable.inference.cumulants import Cumulants
 from deniable.inference.distributions import student_quantile
 from deniable.inference.one_feature import Array
 
+# The level of printed intervals, and where the search for a p-value begins.
+LEVEL = 0.95
 # A share's interval says little where its half-width is above the share itself, and above this: one point.
 LITTLE = 0.01
 # The interval of a ratio says little where its upper end is more than this many times its lower end.
@@ -46,6 +48,18 @@ def checked_level(level: float) -> float:
     if isinstance(level, str) or not 0 < number < 1 - 1e-12:
         raise EstimateError(f"a level of confidence is between 0 and 1, such as 0.95; found {abbreviated(level)}")
     return number
+
+
+def chosen_level(level: float, confidence_level: float | None) -> float:
+    """The level that was asked for by either name, where SciPy's is the second."""
+    if confidence_level is None:
+        return checked_level(level)
+    if level not in (LEVEL, confidence_level):
+        raise EstimateError(
+            f"level={abbreviated(level)} and confidence_level={abbreviated(confidence_level)} are two names of one "
+            "level; give one of them"
+        )
+    return checked_level(confidence_level)
 
 
 def share_says_little(value: float, low: float, high: float) -> bool:

@@ -5,11 +5,9 @@ from math import floor, inf, isnan, log10, nan, sqrt
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from deniable.inference.about_whom import Subject
-from deniable.inference.intervals import checked_level
+from deniable.inference.intervals import LEVEL, chosen_level
 from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
 
-# The level of printed intervals, and where the search for a p-value begins.
-LEVEL = 0.95
 # No p-value is below this, as no confidence level is above one less this.
 LEAST_P = 1e-12
 # So many halvings find a p-value to about twelve digits.
@@ -101,7 +99,7 @@ class SingleResult:
         >>> round(est.odds_ratio("smoker", ("age", "65+")).confidence_interval().high, 2)
         0.81
         """
-        level = checked_level(level if confidence_level is None else confidence_level)
+        level = chosen_level(level, confidence_level)
         return Interval(*self.limits(level)) if self.enough else Interval(nan, nan)
 
     @property

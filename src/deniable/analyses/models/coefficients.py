@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from deniable.inference.about_whom import Subject
-from deniable.inference.intervals import checked_level
+from deniable.inference.intervals import chosen_level
 from deniable.inference.one_feature import Array
 from deniable.tables.table import COEFFICIENTS, LOG_ODDS, About, Column, Table
 from deniable.text.fixed_phrases import influence_in_words
@@ -91,7 +91,7 @@ class Regression:
         >>> len(low)
         4
         """
-        level = checked_level(level if confidence_level is None else confidence_level)
+        level = chosen_level(level, confidence_level)
         if not self.enough:
             return Intervals(self._none, self._none)
         return Intervals(*self.shape.limits(self.coefficients, self.stderr, level))

@@ -87,7 +87,7 @@ def _reports(path: str) -> Opened:
     plan, total = plan_and_total(files)
     counts = count(files, order=1)
     assert counts.n == total  # every report was read
-    checks = (*_of_plan(), f"Each of the {total:,} reports was read, and is one that the plan can give.")
+    checks = (*_of_plan(), f"{how_many(total, 'report')} read, each of them one that the plan can give.")
     return Opened(path, "reports", len(files), sum(map(file_size, files)), plan, counts, checks + _fit(counts))
 
 
