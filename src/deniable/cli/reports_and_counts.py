@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -153,6 +153,7 @@ def _engine(name: str | None, scheduler: str | None) -> Iterator[Any]:
 
 def _connected(name: str, scheduler: str) -> Any:
     """A client or a session of a cluster; what is told where there is none names the address."""
+    connect: Callable[[], Any]
     if name == "dask":
         from distributed import Client
 
