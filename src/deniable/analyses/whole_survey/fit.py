@@ -1,5 +1,6 @@
 """`fit`: a model of the whole survey from its counts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -13,7 +14,7 @@ from deniable.analyses.whole_survey.junction_tree import JunctionTree
 from deniable.analyses.whole_survey.left_out import beyond_order_3, left_out
 from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
-from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits, least_risk
+from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk
 from deniable.analyses.whole_survey.third_order import NOT_ASKED, ONLY_PAIRS, third_order
 from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable, margin_of
 from deniable.counts.as_counts import as_counts, no_counts
@@ -81,8 +82,9 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: M
     """The model as one table, with covariances evaluated at independence first, and then at the table so fitted."""
     terms = Terms(evidence.levels, tuple(evidence.sets))
     machine = WholeTable(terms)
+    begun: Mapping[float, Array] = NOWHERE
     for _ in range(2):
-        best = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
+        best, begun = least_risk(fits(machine, Target.of(*evidence.information(terms, margin)), begun=begun))
         margin = _margins(machine, best)
     left = left_out(evidence, margin)
     third = third_order(evidence, machine, best, margin, left)
@@ -115,7 +117,7 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Ma
     _check_sure_of_any(evidence, tests, graph)
     terms = Terms(evidence.levels, tuple((place,) for place in range(len(evidence.levels))) + graph.pairs)
     machine = JunctionTree(terms, graph.cliques)
-    best = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
+    best, _ = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
     tables = machine.tables(best.coefficients[None])
     quality = FitQuality(
         form="junction tree",

@@ -11,10 +11,11 @@ Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing 
     (y - m)'A(y - m) - dim y + 2 tr(dm/dy),   dm/dy = C (CAC + D)^-1 CA
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +30,8 @@ STRENGTHS = tuple(4.0**power for power in range(8, -5, -1))
 PATIENCE = 2
 # Gauss-Newton ends where a step promises less than this of misfit, which is in units of a chi-square.
 TOLERANCE = 1e-3
+# No coefficients to begin with are given.
+NOWHERE: Mapping[float, Array] = MappingProxyType({})
 # It takes at most so many steps for one strength.
 MOST_STEPS = 40
 # A step is halved at most so many times.
@@ -100,13 +103,17 @@ class Fitted:
         return self.misfit - len(self.mean) + 2 * float(self.effective.sum())
 
 
-def fits(machine: DenseMachine, target: Target, pairs: Fitted | None = None) -> Iterator[Fitted]:
+def fits(
+    machine: DenseMachine, target: Target, pairs: Fitted | None = None, *, begun: Mapping[float, Array] = NOWHERE
+) -> Iterator[Fitted]:
     """Fits from much shrinkage to little, until Stein's risk has clearly risen, and then beside the best of them.
 
     With a model of pairs, it is interactions of three that are shrunk more or less, beside pairs as far as they were.
+    Each fit begins where the one before it ended, or at coefficients that are given for its strength.
     """
 
     def at(strength: float, c: Array) -> Fitted:
+        c = begun.get(strength, c)
         return fit_at(machine, target, *((pairs.strength, c, strength) if pairs else (strength, c)))
 
     made: list[Fitted] = []
@@ -117,13 +124,16 @@ def fits(machine: DenseMachine, target: Target, pairs: Fitted | None = None) -> 
         best = min(made, key=lambda one: one.risk)
         if len(made) - made.index(best) > PATIENCE:
             break
-    for times in (2.0, 0.5):
-        yield at(times * (best.third if pairs else best.strength), best.coefficients)
+    place = made.index(best)
+    for times, beside in ((2.0, made[place - 1 : place]), (0.5, made[place + 1 : place + 2])):
+        between = np.mean([one.coefficients for one in (best, *beside)], axis=0)
+        yield at(times * (best.third if pairs else best.strength), between)
 
 
-def least_risk(tried: Iterator[Fitted]) -> Fitted:
-    """The fit with the least of Stein's risk, of those that are tried."""
-    return min(told(tried, _progress), key=lambda one: one.risk)
+def least_risk(tried: Iterator[Fitted]) -> tuple[Fitted, dict[float, Array]]:
+    """The fit with the least of Stein's risk, of those that are tried, and the coefficients of each by its strength."""
+    made = list(told(tried, _progress))
+    return min(made, key=lambda one: one.risk), {one.strength: one.coefficients for one in made}
 
 
 def padded(coefficients: Array, terms: Terms) -> Array:

@@ -48,7 +48,7 @@ def third_order(
     if terms.count > MOST_COEFFICIENTS:
         return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
     wider, target = WholeTable(terms), Target.of(*evidence.information(terms, margin))
-    best = least_risk(fits(wider, target, pairs))
+    best, _ = least_risk(fits(wider, target, pairs))
     without = risk_of_pairs(wider, target, pairs)
     risks = f"{best.risk:.1f} with interactions of three, {without:.1f} without"
     because = f"Stein's risk of contrasts up to three is {risks}"
