@@ -7,8 +7,9 @@ BIN := .venv/bin
 test: check  ## lint, types and all tests but the longest, on all processors
 	$(BIN)/pytest -n auto --dist worksteal -m "not nightly"
 
-nightly: .venv/dev  ## what is too long for every change: the longest tests, kills and power cuts, odd requests, both clients, the audit; takes hours
+nightly: .venv/dev  ## what is too long for every change: the longest tests, damaged files, kills and power cuts, odd requests, both clients, the audit; takes hours
 	$(BIN)/pytest -n auto --dist worksteal -m nightly
+	DENIABLE_DAMAGED_FILES=20000 $(BIN)/pytest -n 0 -s tests/test_damaged_files.py
 	$(MAKE) durability
 	$(MAKE) fuzz
 	$(MAKE) js-all

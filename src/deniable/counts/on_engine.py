@@ -23,7 +23,8 @@ from deniable.survey.plan import Plan
 
 PART_CELLS = 1 << 28  # A task reads at most about so many values, reports times columns: a second or two.
 MOST_EACH = 32  # There are at most so many tasks for each worker: of more, larger ones, or a scheduler has too many.
-PARTS_EACH = 2  # There are at least so many tasks for each worker; more cost more to begin than they even out.
+PARTS_EACH = 2  # There are at least so many tasks for each worker, if they are long enough: they even out.
+LEAST = 1 / 2  # What is less than this share of PART_CELLS for each worker is one task: more take longer to begin.
 FILES_EACH = 16  # A task describes so many files; if there are no more, the driver does, as a job would take longer.
 
 
@@ -97,11 +98,13 @@ def _columns(plan: Plan, tally: Tally) -> int:
 def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]:
     """Tasks of about the same size, large files in several and small ones together: of about `limit` reports at most.
 
-    They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH.
+    They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH; but each
+    worker has one alone where that is less than LEAST of the limit.
     """
     pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
     each = -(-sum(map(len, pieces)) // workers)
-    most = min(max(limit, -(-each // MOST_EACH)), -(-each // PARTS_EACH))
+    fewest = PARTS_EACH if each > LEAST * limit else 1
+    most = min(max(limit, -(-each // MOST_EACH)), -(-each // fewest))
     parts: list[list[Piece]] = []
     rows = most
     for piece in pieces:

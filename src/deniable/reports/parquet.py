@@ -135,6 +135,12 @@ def plan_of(source: Any) -> Plan:
             "there is no plan in its metadata: it was not written as reports, or whoever rewrote it lost the plan; "
             "dn.Reports(plan, table).save(...) puts it back"
         )
+    return _parsed(text)
+
+
+@lru_cache(maxsize=PLANS_KEPT)
+def _parsed(text: bytes) -> Plan:
+    """The plan of a text, which all files of a survey have alike."""
     return Plan.from_json(text)
 
 
