@@ -1,7 +1,7 @@
 """Rivals written anew: without bias, and with the variance that their papers' closed forms say."""
 
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,16 @@ def test_oracles_have_their_closed_forms_with_many_cells(name: str) -> None:
     np.testing.assert_allclose(estimates.mean(axis=0), shares, atol=5 * np.sqrt(said.max() / 150))
     assert abs(estimates.var(axis=0, ddof=1).mean() / said.mean() - 1) < 0.15
     assert abs(estimates.var(axis=0, ddof=1).mean() / (OF_CELLS[name](np.zeros(9, int), cells, 3.0, rng)[1](shares) / n).mean() - 1) > 0.15  # fmt: skip  # noqa: E501
+
+
+def test_random_signs_are_as_many_independent_bits() -> None:
+    """Every sign of four cells and every coin of one respondent of the second cell, enumerated."""
+    q, law = 0.8, dict.fromkeys(product([-1, 1], repeat=4), 0.0)
+    for signs in product([-1, 1], repeat=4):
+        for coin, chance in ((1, q), (-1, 1 - q)):
+            law[tuple(coin * signs[1] * sign for sign in signs)] += chance / 16
+    apart = {bits: (q if bits[1] == 1 else 1 - q) / 8 for bits in law}
+    assert law == pytest.approx(apart, abs=1e-15)
 
 
 def _subsets(m: int, size: int, epsilon: float) -> float:

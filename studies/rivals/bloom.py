@@ -98,15 +98,17 @@ def _second(both: float, first: float) -> float:
 
 def maximized(sent: list[Sent], start: Array, steps: int = STEPS) -> Array:
     """Expectation maximization for a joint table, on distinct patterns of scores."""
-    together = np.concatenate([one.score for one in sent], axis=1).astype(np.int8)
-    patterns, times = np.unique(together, axis=0, return_counts=True)
-    likelihood, place = np.ones((len(patterns), 1)), 0
-    for one in sent:
+    code: Any = np.zeros(len(sent[0].score), np.int64)
+    for one in sent:  # a bit for each value: its score is 1 or -1
+        code = (code << one.score.shape[1]) | (one.score > 0) @ (1 << np.arange(one.score.shape[1]))
+    codes, times = np.unique(code, return_counts=True)
+    likelihood = np.ones((len(codes), 1))
+    for one in reversed(sent):
         values = one.score.shape[1]
-        odds = one.filters.keep / (1 - one.filters.keep)
-        own = odds ** patterns[:, place : place + values].astype(float)
-        likelihood = (likelihood[:, :, None] * (own / own.max(axis=1, keepdims=True))[:, None]).reshape(len(own), -1)
-        place += values
+        odds = (one.filters.keep / (1 - one.filters.keep)) ** 2
+        own = odds ** ((codes[:, None] >> np.arange(values)) & 1)
+        likelihood = ((own / own.max(axis=1, keepdims=True))[:, :, None] * likelihood[:, None]).reshape(len(own), -1)
+        codes = codes >> values
     shares = start
     for _ in range(steps):
         before = shares

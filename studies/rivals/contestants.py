@@ -35,10 +35,10 @@ class Contestant:
     told: bool
     size: Callable[[Levels, int], str]
     surveys: int = 20
-    wide: int = 20  # so many surveys of more than five questions that have more than two answers
+    wide: int = 20  # so many surveys of wide settings: more than five questions that have more than two answers
     orders: tuple[int, ...] = ORDERS
     flags_alone: bool = False
-    once: bool = False  # not with ten times as many respondents
+    once: bool = False  # not wide settings with ten times as many respondents
     questions: int = 16  # at most so many, if they have more than two answers
     cells: int = 10**6  # the largest tables
     bars: bool = False
@@ -46,12 +46,12 @@ class Contestant:
 
     def repeats(self, setting: Setting) -> int:
         """How many surveys are made."""
-        return min(self.surveys, self.wide) if max(setting.levels) > 2 and len(setting.levels) > 5 else self.surveys
+        return min(self.surveys, self.wide) if setting.wide else self.surveys
 
     def takes(self, setting: Setting) -> tuple[int, ...]:
         """The orders of tables that it takes part in."""
         flags = max(setting.levels) == 2
-        if (self.flags_alone and not flags) or (self.once and setting.times > 1):
+        if (self.flags_alone and not flags) or (self.once and setting.wide and setting.times > 1):
             return ()
         if not flags and len(setting.levels) > self.questions:
             return ()
@@ -183,21 +183,18 @@ CONTESTANTS: dict[str, Contestant] = {
     "deniable, consistent": Contestant(partial(ours, 0), True, _cell, orders=(1, 2, 3), bars=True),
     "deniable, shrunk": Contestant(partial(ours, 1), True, _cell, orders=(2, 3), bars=True),
     "deniable, dn.fit": Contestant(whole, False, _cell, wide=2, bars=True),
-    "mbi, the same reports": Contestant(by_mbi, False, _cell, surveys=2, once=True, questions=5, missing=NO_MBI),
+    "mbi, the same reports": Contestant(by_mbi, False, _cell, questions=5, missing=NO_MBI),
     "CALM": Contestant(_rival(calm), False, _cell),
     "optimised factorization": Contestant(_rival(factorized), True, _cell, cells=MOST_CELLS),
     "InpHT": Contestant(partial(_of_flags, "InpHT"), True, _bit, flags_alone=True),
     "MargHT": Contestant(partial(_of_flags, "MargHT"), True, _bit, flags_alone=True),
     "InpPS": Contestant(partial(_of_flags, "InpPS"), False, lambda levels, _: _bytes(len(levels)), flags_alone=True),
 } | {
-    # A sign for each cell and respondent takes long: Bassily and Smith's errors are those of one-bit Hadamard.
-    name: Contestant(
-        _rival(partial(sampled, oracle)), True, SIZES.get(name, _bit), cells=1_000, once=name == "Bassily-Smith"
-    )
+    name: Contestant(_rival(partial(sampled, oracle)), True, SIZES.get(name, _bit), cells=1_000)
     for name, oracle in ORACLES.items()
 } | {
     "one question (SMP)": Contestant(_rival(independent_answers), False, _bit),
     "RS+FD": Contestant(partial(_of_flags, "RS+FD"), False, lambda levels, _: _bytes(len(levels)), flags_alone=True),
-    "RAPPOR with EM": Contestant(_rival(rappor), False, _bloom, surveys=2, once=True, questions=5),
-    "LoPub": Contestant(_rival(lopub), False, _bloom, surveys=2, once=True, questions=5),
+    "RAPPOR with EM": Contestant(_rival(rappor), False, _bloom, once=True, cells=1_000),
+    "LoPub": Contestant(_rival(lopub), False, _bloom, once=True, cells=1_000),
 }  # fmt: skip

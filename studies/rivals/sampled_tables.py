@@ -113,12 +113,12 @@ def one_bit_hadamard(codes: Rows, cells: int, epsilon: float, rng: np.random.Gen
 
 
 def random_signs(codes: Rows, cells: int, epsilon: float, rng: np.random.Generator) -> tuple[Array, Variance]:
-    """The cell's own sign among public random signs, drawn for each respondent, by randomized response."""
-    scale = (exp(epsilon) + 1) / (exp(epsilon) - 1)
-    signs = 2.0 * rng.integers(0, 2, (len(codes), cells)) - 1
-    keep = np.where(rng.random(len(codes)) < 1 / (1 + exp(-epsilon)), 1, -1)
-    found = scale * (signs[np.arange(len(codes)), codes] * keep) @ signs / max(len(codes), 1)
-    return found, lambda shares: np.asarray(scale**2 - shares**2)
+    """The cell's own sign among public random signs, drawn for each respondent, by randomized response.
+
+    What is sent times the sign of another cell is an even sign, independent of all else, and times that of the cell
+    itself the coin of randomized response: as many bits as there are cells, whose sums are drawn without any sign.
+    """
+    return _unary(codes, cells, 0.5, 1 / (1 + exp(-epsilon)), rng)
 
 
 ORACLES: dict[str, Oracle] = {

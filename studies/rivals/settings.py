@@ -36,6 +36,11 @@ class Setting:
         """How many answers each question has."""
         return tuple(int(top) + 1 for top in true_rows(self.data).max(axis=0))
 
+    @property
+    def wide(self) -> bool:
+        """Whether there are more than five questions that have more than two answers."""
+        return len(self.levels) > 5 and max(self.levels) > 2
+
     def __str__(self) -> str:
         n = self.times * len(true_rows(self.data))
         return f"{self.data} questions, N = {n:,}, epsilon {self.epsilon:g}".replace("nltcs", "nltcs, 16")

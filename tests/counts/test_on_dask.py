@@ -94,6 +94,7 @@ def test_files_that_change_or_vanish_are_named(client: Any, files: list[str], mo
 @pytest.mark.slow
 def test_ctrl_c_stops_the_tasks(client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_engine, "tally_of", waiting)
+    monkeypatch.setattr(on_engine, "PART_CELLS", 1)  # a task for each row group, so that many wait their turn
     folder = Path(files[0]).parent
     timer = Timer(0.1, lambda: _interrupt_after(folder))
     timer.start()
