@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -137,13 +138,13 @@ def add_collect(commands: "Commands") -> None:
 
 def _collect(arguments: argparse.Namespace) -> None:
     with _extra():
-        from deniable.collect.pipes import collect, written_to
+        from deniable.collect.pipes import collect, outputs
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
     folder = Path(arguments.output)
-    for name in arguments.inputs:
-        check_new(str(written_to(name, folder)), force=arguments.force, why="of an earlier run")
+    for path in chain.from_iterable(outputs(arguments.inputs, folder)):
+        check_new(str(path), force=arguments.force, why="of an earlier run")
     used = refused = 0
     for found in collect(arguments.inputs, plan, folder):
         used += found.reports + found.same
