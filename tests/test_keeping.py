@@ -294,6 +294,8 @@ DAMAGE = {
     "no object": lambda _: b"[1, 2]",
     "a later version": lambda text: text.replace(b'"deniable": 1', b'"deniable": 2'),
     "no text": lambda _: b"\xff\xfe",
+    "nested deeply": lambda _: b"[" * 100_000,
+    "half a character": lambda _: b'{"check": "x", "deniable": 1, "kept": "\\ud800"}',
 }
 
 

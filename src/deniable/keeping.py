@@ -256,10 +256,9 @@ class Keeper:
             raise KeepingError(f"{self.path} cannot be read as a file of kept answers: {error.strerror}") from None
         try:
             content = json.loads(text)
-            check = content.pop("check")
-        except (ValueError, AttributeError, KeyError, TypeError):
-            check, content = None, {}
-        right = check == _check(content) and content.get("deniable") == FORMAT
+            right = content.pop("check") == _check(content) and content.get("deniable") == FORMAT
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+            right = False
         _need(
             right, f"{self.path} is damaged, or no file of kept answers; it was left as it is: get it back, or move it"
         )
