@@ -195,9 +195,16 @@ def test_a_token_of_any_name_can_be_revoked(served: Served, name: str) -> None:
     assert served.http.get("/tokens", headers=own).status_code == 401
 
 
+def test_a_token_of_an_earlier_version_can_be_revoked_whatever_its_name(served: Served) -> None:
+    served.collector.make_token("a\tb")
+    assert served.http.delete("/tokens/a%09b", headers=served.auth).status_code == 204
+    assert served.http.get("/tokens", headers=served.auth).json() == ["analyst"]
+
+
 BAD_BODIES = [
     b"", b"[]", b"{", b'{"name": 5}', b'{"name": ""}', b'{"name": "\\u0000"}', b'{"count": 0}', b'{"count": true}',
     b"[" * 4000, b'{"name": "' + b"a" * 101 + b'"}', b"\xff\xfe",
+    b'{"name": "."}', b'{"name": ".."}', b'{"name": "a/../b"}', b'{"name": "a\\tb"}',
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from deniable.collect.access import hash_of, new_invitation, whose
+from deniable.collect.access import hash_of, name_fault, new_invitation, whose
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Collector
 from deniable.collect.sealing import export
@@ -23,7 +23,6 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 MOST_INVITATIONS = 100_000  # At most so many invitations are made by one request.
 SMALL_BODY = 1 << 12  # Bodies of an analyst's requests have at most so many bytes.
-LONGEST_NAME = 100  # Characters of the name of a token.
 EPOCH = datetime.date(1970, 1, 1)
 UNKNOWN = {"www-authenticate": "Bearer"}
 SIGN_IN = """<!doctype html>
@@ -174,9 +173,9 @@ async def tokens(request: Request) -> Response:
     collector = collector_of(request)
     if request.method == "GET":
         return JSONResponse(sorted(await asyncio.to_thread(collector.writer.opened().analysts)))
-    name = (await _json(request)).get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused(400, f'a token needs a name of at most {LONGEST_NAME} characters: {{"name": "Ann"}}')
+    name: Any = (await _json(request)).get("name")
+    if fault := name_fault(name):
+        raise Refused(400, fault)
     token = await asyncio.to_thread(collector.make_token, name)
     if token is None:
         raise Refused(409, "there is a token of this name already; revoke it first, or give another name")
@@ -187,7 +186,8 @@ async def tokens(request: Request) -> Response:
 async def revoke(request: Request) -> Response:
     """Revoke an analyst's token, by its name."""
     store, name = collector_of(request).writer.opened(), request.path_params["name"]
-    if not name.isprintable() or not await asyncio.to_thread(store.set_analyst, name, None):
+    there = name in await asyncio.to_thread(store.analysts)  # a name may be no text of the store's database
+    if not there or not await asyncio.to_thread(store.set_analyst, name, None):
         raise Refused(404, "there is no token of this name")
     return Response(status_code=204)
 
