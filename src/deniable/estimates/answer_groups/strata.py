@@ -62,8 +62,8 @@ class StratifiedGroup:
         return all(group.adds_up for group in self.strata)
 
     @property
-    def shrunken(self) -> bool:
-        return any(group.shrunken for group in self.strata)
+    def unshrunk(self) -> None:
+        return None
 
     @property
     def linear(self) -> tuple[Respondents, ...]:
