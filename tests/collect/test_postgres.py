@@ -12,7 +12,7 @@ import pytest
 import deniable as dn
 from deniable import client
 from deniable.collect.stores.postgres import PostgresStore
-from deniable.collect.stores.store import Outcome
+from deniable.collect.stores.store import Entry, Outcome, StoredCounts
 from deniable.errors import CollectError
 from tests.support.collect.served import NEXT, PLAN, Served, a_report, an_id
 from tests.support.collect.stores import add_plans, everything, made_up, seal
@@ -150,6 +150,98 @@ def test_an_acknowledged_report_is_on_the_disk_whatever_the_database_is_set_to(d
             store.close()
         finally:
             db.execute(f'alter database "{name}" reset synchronous_commit')
+
+
+# -- what PostgreSQL keeps with each row -------------------------------------------------------------------------------
+
+# A row's transaction, and then its place among the pages: the order in which rows came, if nothing was written anew.
+ARRIVAL = "order by xmin::text::bigint, ctid"
+PAIRS = "select i.hash, r.id from deniable_invitations i join deniable_reports r on i.xmin = r.xmin"
+
+
+def rows(database: str, *queries: str) -> list[tuple[bytes, ...]]:
+    """What the last one of some queries finds."""
+    with psycopg.connect(database, autocommit=True) as db:
+        for query in queries:
+            found = db.execute(query)
+        return [tuple(map(bytes, row)) for row in found.fetchall()]
+
+
+def invited(rng: random.Random, store: PostgresStore, count: int) -> list[Entry]:
+    """So many entries, each with an invitation that the store knows."""
+    entries = [entry._replace(invitation=rng.randbytes(32)) for entry in made_up(rng, 1, count)]
+    store.add_invitations(entry.invitation or b"" for entry in entries)
+    return entries
+
+
+def test_a_sealed_part_keeps_no_order_and_no_report_of_an_invitation(database: str) -> None:
+    rng, store = random.Random(7), PostgresStore(database)
+    add_plans(store)
+    arrived = invited(rng, store, 40)
+    rng.shuffle(arrived)
+    for entry in arrived:
+        assert store.write([entry], 1) == [Outcome.NEW]
+    copied = ("cluster deniable_reports using deniable_reports_pkey", "vacuum full deniable_invitations")
+    ids, hashes = [entry.id for entry in arrived], [entry.invitation or b"" for entry in arrived]
+    assert rows(database, *copied, f"select id from deniable_reports {ARRIVAL}") == [(id,) for id in ids]  # the control
+    assert set(rows(database, PAIRS)) == set(zip(hashes, ids, strict=True))
+    store.open_part(2)
+    (later,) = invited(rng, store, 1)
+    store.write([later], 2)
+    seal(store, 1)
+    of_part = "select id from deniable_reports where part = 1"
+    assert rows(database, f"{of_part} {ARRIVAL}") == [(id,) for id in sorted(ids)]
+    sealed = "select hash from deniable_invitations where spent"
+    assert rows(database, f"{sealed} {ARRIVAL}") == [(hash,) for hash in sorted([*hashes, later.invitation or b""])]
+    assert len(rows(database, PAIRS)) == 40 * 41  # each with each: one transaction wrote them all
+    assert store.invitations() == (41, 41)
+    assert store.write(arrived, 2) == [Outcome.SAME] * 40
+    store.close()
+
+
+def test_nobody_waits_for_sealing_and_breaking_it_off_changes_nothing(database: str) -> None:
+    """It is stopped in its transaction, after the reports were written anew, by a lock that somebody has."""
+    rng, store = random.Random(8), PostgresStore(database)
+    add_plans(store)
+    entries = invited(rng, store, 20)
+    assert set(store.write(entries, 1)) == {Outcome.NEW}
+    store.open_part(2)
+    before = everything(store)
+    sealing, failed = store.seal(1), list[CollectError]()
+
+    def done() -> None:
+        try:
+            sealing.done([StoredCounts(1, 1, 20, b"counted")])
+        except CollectError as error:
+            failed.append(error)
+
+    stuck = "from pg_stat_activity where query like '%%with old%%' and wait_event_type = 'Lock' and datname = %s"
+    with psycopg.connect(database) as other, psycopg.connect(database, autocommit=True) as db:
+        other.execute("select from deniable_invitations for update")
+        thread = threading.Thread(target=done)
+        thread.start()
+        give_up = time.monotonic() + 20
+        while not db.execute(f"select {stuck}", (db.info.dbname,)).rowcount and time.monotonic() < give_up:
+            time.sleep(0.01)
+        writing = threading.Thread(target=lambda: [store.write(made_up(rng), 2), store.open_part(3)])
+        writing.start()
+        writing.join(10)
+        assert not writing.is_alive()
+        assert store.write(entries, 3) == [Outcome.SAME] * 20
+        assert before.items() <= everything(store).items()
+        assert db.execute(f"select pg_terminate_backend(pid) {stuck}", (db.info.dbname,)).rowcount == 1
+        thread.join(10)
+    assert failed
+    assert [part.sealed for part in store.parts()] == [False, False, False]
+    assert before.items() <= everything(store).items()
+    seal(store, 1)
+    assert [part.sealed for part in store.parts()] == [True, False, False]
+    assert before.items() <= everything(store).items()
+    assert store.write(entries, 3) == [Outcome.SAME] * 20
+    store.close()
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
 
 
 def test_errors_do_not_show_the_address() -> None:

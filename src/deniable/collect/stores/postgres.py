@@ -12,7 +12,8 @@ from typing import Any
 
 import psycopg
 
-from deniable.collect.stores.store import Entry, Outcome, Part, Sealing, Settled, Store, StoredCounts, settle
+from deniable.collect.stores.postgres_sealing import PostgresSealing
+from deniable.collect.stores.store import Entry, Outcome, Part, Settled, Store, StoredCounts, settle
 from deniable.errors import CollectError
 
 LOCK = 0x646E4331  # Writers share the advisory lock of this number, and whoever opens a part has it alone.
@@ -52,13 +53,18 @@ class PostgresStore(Store):
     def __init__(self, url: str) -> None:
         self.url, self.lock = url, RLock()
         with self.errors():
-            self.db = psycopg.connect(url, autocommit=True)
-            self.db.execute(DURABLE)
+            self.db = self.connected()
             with self.db.transaction():
                 self.db.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                 self.db.execute(TABLES)
                 made = "insert into deniable_store select %s where not exists (select from deniable_store)"
                 self.db.execute(made, (token_hex(16),))
+
+    def connected(self) -> psycopg.Connection[Any]:
+        """A new connection, each of whose commits is on the disk when it returns."""
+        db = psycopg.connect(self.url, autocommit=True)
+        db.execute(DURABLE)
+        return db
 
     def in_words(self, error: Exception) -> str:
         """What failed; the database's address stays out of it, as it may hold a password."""
@@ -176,7 +182,7 @@ class PostgresStore(Store):
             while rows := cursor.fetchmany(FETCHED):
                 yield b"".join(row for (row,) in rows)
 
-    def seal(self, part: int) -> "PostgresSealing":
+    def seal(self, part: int) -> PostgresSealing:
         return PostgresSealing(self, part)
 
     def counts(self) -> list[StoredCounts]:
@@ -202,25 +208,3 @@ class PostgresStore(Store):
 
     def analysts(self) -> dict[str, bytes]:
         return {name: bytes(hash) for name, hash in self._all("select name, hash from deniable_analysts order by name")}
-
-
-class PostgresSealing(Sealing):
-    """A closed part while it is sealed. Its rows stay as they are: what is sealed is which of them there are."""
-
-    def __init__(self, store: PostgresStore, part: int) -> None:
-        self.store, self.part = store, part
-
-    def chunks(self, plan: int) -> Iterator[bytes]:
-        return self.store.read(self.part, plan)
-
-    def keep(self, plan: int, chunk: bytes) -> None:
-        """Rows are found by their ids already."""
-
-    def done(self, counts: Sequence[StoredCounts]) -> None:
-        with self.store._transaction() as db:  # another process may have counted the same, and been faster
-            first = db.execute("update deniable_parts set sealed = true where part = %s and not sealed", (self.part,))
-            for one in counts if first.rowcount else ():
-                db.execute("insert into deniable_counts values (%s, %s, %s, %s)", one)
-
-    def tidy(self) -> bool:
-        return False
