@@ -18,7 +18,7 @@ import deniable as dn
 from deniable import client
 from deniable.collect import sealing, writer
 from deniable.collect.app import ROUTES
-from deniable.collect.collector import Limits
+from deniable.collect.collector import AT_ONCE, Limits
 from deniable.collect.description import openapi
 from deniable.collect.stores.sqlite_log import SqliteLog
 from deniable.collect.writer import Busy
@@ -286,6 +286,37 @@ def test_a_store_that_fails_acknowledges_nothing_and_comes_back(tmp_path: Path) 
         assert served.put(second, b"\0").status_code == 201
         assert served.put(first, b"\0").status_code == 200
         assert "deniable_store_failures_total 1\n" in served.http.get("/metrics").text
+
+
+def test_nothing_waits_for_analysts_who_wait_for_sealing(served: Served) -> None:
+    """More of them than there are threads for all that is short: receipts, batches, totals and tokens."""
+    rng, statuses = random.Random(17), list[int]()
+    id = an_id(rng)
+    assert served.put(id, a_report(rng)).status_code == 201
+    slow = [("GET", "/counts"), ("GET", "/page"), ("POST", "/seal")]
+    waiting = [
+        threading.Thread(
+            target=lambda method=method, path=path: statuses.append(
+                served.http.request(method, path, headers=served.auth).status_code
+            )
+        )
+        for method, path in slow * 10
+    ]
+    with served.collector.results.turn:  # as while a part is sealed
+        for thread in waiting:
+            thread.start()
+        give_up = time.monotonic() + 20
+        while served.collector.analysts._work_queue.qsize() < 30 - AT_ONCE and time.monotonic() < give_up:
+            time.sleep(0.01)
+        assert served.http.head(f"/reports/{id}", timeout=5).status_code == 204
+        assert served.http.get("/metrics", timeout=5).status_code == 200
+        assert served.http.post("/batches", content=b"", headers=OF_PLAN, timeout=5).status_code == 200
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        assert served.http.get("/tokens", headers=served.auth, timeout=5).status_code == 200
+        assert not statuses
+    for thread in waiting:
+        thread.join(30)
+    assert statuses == [200] * 30
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

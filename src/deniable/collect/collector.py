@@ -1,6 +1,7 @@
 """The collector: which plans it takes reports of, and the threads that store, seal and count them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from deniable.collect.writer import Writer
 from deniable.survey.plan import Plan
 
 FIRST_ANALYST = "analyst"  # The name of the token that a new store gets.
+AT_ONCE = 4  # So many requests of analysts that may take long are answered at once; more wait for these.
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Collector:
             raise
         self.writer.reopened = self._take
         self.results = Results(self.writer.opened, self.plans)
+        # Reports and receipts have other threads, and so never wait for whoever counts or waits for sealing.
+        self.analysts = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="analysts")
         self.malformed = 0  # reports that were refused for what they are
 
     def _take(self, store: Store) -> None:
@@ -106,6 +110,7 @@ class Collector:
     def stop(self) -> None:
         """Store what waits, and end."""
         self.results.stop()
+        self.analysts.shutdown(wait=False, cancel_futures=True)
         self.writer.stop()
 
     def first_token(self) -> str | None:
