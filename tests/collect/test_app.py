@@ -21,6 +21,7 @@ from deniable.collect.app import ROUTES
 from deniable.collect.collector import AT_ONCE, Limits
 from deniable.collect.description import openapi
 from deniable.collect.stores.sqlite_log import SqliteLog
+from deniable.collect.stores.store import Entry, Store
 from deniable.collect.writer import Busy
 from deniable.errors import CollectError
 from tests.support.collect.served import NEXT, OF_PLAN, PLAN, Served, a_report, an_id
@@ -286,6 +287,66 @@ def test_a_store_that_fails_acknowledges_nothing_and_comes_back(tmp_path: Path) 
         assert served.put(second, b"\0").status_code == 201
         assert served.put(first, b"\0").status_code == 200
         assert "deniable_store_failures_total 1\n" in served.http.get("/metrics").text
+
+
+def test_a_store_that_cannot_be_opened_again_is_tried_again_whatever_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also if it was opened, and then what is done with it fails: it is closed, or no other could have the file."""
+    rng, path, opened = random.Random(18), tmp_path / "survey.db", list[Slow]()
+    monkeypatch.setattr(writer, "REOPEN_SECONDS", 0.01)
+    Slow.gate.set()
+
+    def open_store() -> Slow:
+        if len(opened) == 1:
+            opened.append(opened[0])
+            raise RuntimeError("a mistake")
+        opened.append(Slow(path))
+        return opened[-1]
+
+    def reopened(store: Store) -> None:
+        if len(opened) == 3:
+            raise ValueError("another mistake")
+        served.collector._take(store)
+
+    with Served(path, [PLAN.to_json()], open_store) as served:
+        served.collector.writer.reopened = reopened
+        Slow.failing = True
+        assert served.put(an_id(rng), b"\0").status_code == 503
+        Slow.failing = False
+        give_up = time.monotonic() + 10
+        while served.http.get("/healthz").status_code == 503 and time.monotonic() < give_up:
+            time.sleep(0.01)
+        assert served.put(an_id(rng), b"\0").status_code == 201
+    assert len(opened) == 4
+    assert ["a mistake" in caplog.text, "another mistake" in caplog.text] == [True, True]
+
+
+def test_plans_that_this_version_cannot_use_are_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As another version may have brought them; parts without their reports are sealed, and counted as ever."""
+    rng, path = random.Random(19), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    later = store.add_plan("f" * 64, '{"version": 9, "features": []}', 1)
+    store.write([Entry(rng.randbytes(16), later, b"\0")], 1)
+    store.open_part(2)
+    store.close()
+    with Served(path, [PLAN.to_json()]) as served:
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        refused = served.http.post("/seal", headers=served.auth)
+        assert (refused.status_code, "part 1 has reports of a plan that this version" in refused.text) == (409, True)
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [3]
+        assert served.http.get("/counts", headers=served.auth).status_code == 200
+        assert log_is_empty(path)
+        opened = served.collector.writer.opened()
+        sealing.seal_part(opened, 1, {later: PLAN}, threading.Event())  # as the other version does
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [3]
+        assert served.http.get(f"/export/1-{later}.parquet", headers=served.auth).status_code == 404
+        assert served.http.post("/seal", headers=served.auth).json() == {"sealed": []}
+    assert caplog.text.count("plan 1 of the store cannot be used by this version") == 1
+
+
+def log_is_empty(path: Path) -> bool:
+    return path.with_name(path.name + "-wal").stat().st_size == 0
 
 
 def test_nothing_waits_for_analysts_who_wait_for_sealing(served: Served) -> None:

@@ -18,7 +18,7 @@ from deniable.collect.access import hash_of, new_invitation, whose
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Collector
 from deniable.collect.sealing import export
-from deniable.errors import DeniableError
+from deniable.errors import CollectError, DeniableError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Found = TypeVar("Found")
@@ -47,7 +47,12 @@ def analyst(endpoint: Endpoint) -> Endpoint:
     async def checked(request: Request) -> Response:
         if not await known(collector_of(request), _token(request)):
             raise Refused(401, "this needs an analyst's token: Authorization: Bearer TOKEN", UNKNOWN)
-        return await endpoint(request)
+        try:
+            return await endpoint(request)
+        except CollectError:  # which the next try may do without
+            raise
+        except DeniableError as error:
+            raise Refused(409, str(error)) from None
 
     return checked
 
@@ -156,6 +161,7 @@ async def parts(request: Request) -> Response:
                 "url": f"/export/{one.part}-{one.plan}.parquet",
             }
             for one in counts
+            if one.plan in plans
         ]
     )
 
@@ -167,11 +173,12 @@ async def part(request: Request) -> Response:
     store = collector.writer.opened()
     number, plan = request.path_params["part"], request.path_params["plan"]
     sealed = {(one.part, one.plan) for one in await _long(collector, store.counts)}
-    if (number, plan) not in sealed:
+    own = (await asyncio.to_thread(collector.plans)).get(plan)
+    if (number, plan) not in sealed or own is None:
         raise Refused(404, "there is no such part that is sealed")
 
     def save(path: Path) -> None:
-        export(store, number, plan, collector.plans()[plan], path)
+        export(store, number, plan, own, path)
 
     return await _file(collector, f"{number}-{plan}.parquet", save, "application/vnd.apache.parquet")
 

@@ -1,5 +1,6 @@
 """The collector: which plans it takes reports of, and the threads that store, seal and count them."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from deniable.collect.sealing import Results, new_tally
 from deniable.collect.stores.store import Store
 from deniable.collect.well_formed import ReportForm
 from deniable.collect.writer import Writer
+from deniable.errors import DeniableError
 from deniable.survey.plan import Plan
 
 FIRST_ANALYST = "analyst"  # The name of the token that a new store gets.
@@ -55,10 +57,13 @@ class Collector:
     ) -> None:
         self.invited, self.limits = invited, limits
         self.signatures = dict(signatures)  # texts of plan.sig, by the fingerprints of plans
-        self.texts = [Plan.from_json(text).to_json() for text in texts]
+        plans = [Plan.from_json(text) for text in texts]
+        for plan in plans:
+            new_tally(plan)  # what could not be counted later is refused now
+        self.texts = [plan.to_json() for plan in plans]
         self.writer = Writer(open_store, most_waiting=limits.waiting)
         self.served: dict[str, Served] = {}
-        self._plans: Mapping[int, Plan] = {}
+        self._plans: Mapping[int, Plan | None] = {}  # of a store, by their numbers; None if it cannot be used
         try:
             self._take(self.writer.opened())
         except BaseException:
@@ -79,15 +84,15 @@ class Collector:
             form = ReportForm.of(checked)
             served[checked.fingerprint] = Served(number, checked.fingerprint, text, form, 16 + form.size)
         self._plans = {}
-        for plan in self._plans_in(store).values():
-            new_tally(plan)  # what could not be counted later is refused now
+        self._plans_in(store)
         self.served = served
 
     def _plans_in(self, store: Store) -> Mapping[int, Plan]:
-        """All plans of a store; each is parsed once."""
+        """The plans of a store that this version can read and count; each is looked at once."""
         known, texts = self._plans, store.plans()
-        self._plans = {number: known.get(number) or Plan.from_json(text) for number, text in texts.items()}
-        return self._plans
+        found = {number: known[number] if number in known else _usable(number, texts[number]) for number in texts}
+        self._plans = found
+        return {number: plan for number, plan in found.items() if plan is not None}
 
     @property
     def current(self) -> Served:
@@ -95,7 +100,7 @@ class Collector:
         return next(iter(self.served.values()))
 
     def plans(self) -> Mapping[int, Plan]:
-        """All plans that the store holds, by their numbers; also those that another process has brought meanwhile."""
+        """The plans that the store holds, by their numbers; also those that another process has brought meanwhile."""
         return self._plans_in(self.writer.opened())
 
     def number_of(self, fingerprint: str) -> int | None:
@@ -126,3 +131,15 @@ class Collector:
                 return None
             store.set_analyst(name, hash_of(token))
         return token
+
+
+def _usable(number: int, text: str) -> Plan | None:
+    """A plan that a store holds, or None if this version cannot read or count it, as another one has brought it."""
+    try:
+        plan = Plan.from_json(text)
+        new_tally(plan)
+    except DeniableError as error:
+        words = "plan %d of the store cannot be used by this version of deniable, and its reports are left alone: %s"
+        logging.getLogger(__name__).warning(words, number, error)
+        return None
+    return plan
