@@ -152,6 +152,40 @@ def test_an_acknowledged_report_is_on_the_disk_whatever_the_database_is_set_to(d
             db.execute(f'alter database "{name}" reset synchronous_commit')
 
 
+def test_totals_are_counted_now_and_then_and_no_writer_waits(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks again meanwhile is told the last total at once."""
+    rng, store = random.Random(9), PostgresStore(database)
+    add_plans(store)
+    store.write(made_up(rng, 1, 3), 1)
+    assert store.total() == 3
+    store.write(made_up(rng, 1, 2), 1)
+    assert store.total() == 3
+    store.count_after = 0.0
+    assert store.total() == 5
+    counts, begun, go = store._count, threading.Event(), threading.Event()
+
+    def slow() -> int:
+        begun.set()
+        assert go.wait(20)
+        return counts()
+
+    monkeypatch.setattr(store, "_count", slow)
+    store.count_after = 0.0
+    asking = threading.Thread(target=store.total)
+    asking.start()
+    assert begun.wait(20)
+    writing = threading.Thread(target=store.write, args=(made_up(rng, 1, 2), 1))
+    writing.start()
+    writing.join(10)
+    assert not writing.is_alive()
+    assert store.total() == 5
+    go.set()
+    asking.join(20)
+    assert store.total() == 7
+    assert store.count_after > time.monotonic()
+    store.close()
+
+
 # -- what PostgreSQL keeps with each row -------------------------------------------------------------------------------
 
 # A row's transaction, and then its place among the pages: the order in which rows came, if nothing was written anew.

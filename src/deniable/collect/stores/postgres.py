@@ -4,10 +4,11 @@ Writers hold a shared lock, and whoever opens a part an exclusive one, so that n
 closed. A transaction that meets another one about the same id is done again, and then sees what the other has stored.
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import psycopg
@@ -19,6 +20,7 @@ from deniable.errors import CollectError
 LOCK = 0x646E4331  # Writers share the advisory lock of this number, and whoever opens a part has it alone.
 FETCHED = 1 << 14  # So many reports are read at a time.
 TRIES = 20  # A transaction that meets others is tried so often.
+TOTAL_SECONDS = 10.0  # All reports are counted at most this often, and at most for a tenth of the time.
 
 # A commit is on the disk when it returns, also where the database is set to be faster than that.
 DURABLE = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
@@ -52,6 +54,8 @@ class PostgresStore(Store):
 
     def __init__(self, url: str) -> None:
         self.url, self.lock = url, RLock()
+        self.counted: int | None = None  # how many reports there were when they were counted last
+        self.count_after, self.counting = 0.0, Lock()  # when to count again, and who does
         with self.errors():
             self.db = self.connected()
             with self.db.transaction():
@@ -141,9 +145,24 @@ class PostgresStore(Store):
         return bool(self._all("select 1 from deniable_reports where id = %s", (id,)))
 
     def total(self) -> int:
+        """About how many reports are stored, as they were counted last; only who comes first of all waits for it."""
+        if time.monotonic() >= self.count_after and self.counting.acquire(blocking=self.counted is None):
+            try:
+                if time.monotonic() >= self.count_after:
+                    start, self.counted = time.monotonic(), self._count()
+                    self.count_after = start + max(TOTAL_SECONDS, 10 * (time.monotonic() - start))
+            finally:
+                self.counting.release()
+        assert self.counted is not None
+        return self.counted
+
+    def _count(self) -> int:
+        """How many reports are stored, by a connection of its own: every row that is not sealed is looked at."""
         waiting = "select count(*) from deniable_reports join deniable_parts using (part) where not sealed"
-        ((total,),) = self._all(f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})")
-        return int(total)
+        sql = f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})"
+        with self.errors(), self.connected() as db:
+            ((total,),) = db.execute(sql).fetchall()
+            return int(total)
 
     def name(self) -> str:
         ((name,),) = self._all("select name from deniable_store")
