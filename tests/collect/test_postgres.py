@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -11,6 +12,8 @@ import pytest
 
 import deniable as dn
 from deniable import client
+from deniable.collect.access import whose
+from deniable.collect.collector import Collector
 from deniable.collect.stores.postgres import PostgresStore
 from deniable.collect.stores.store import Entry, Outcome, StoredCounts
 from deniable.errors import CollectError
@@ -117,6 +120,26 @@ def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
         one.http.delete("/tokens/ann", headers=one.auth)
         assert other.http.get("/tokens", headers=auth).status_code == 401
         assert other.http.delete("/tokens/%00", headers=one.auth).status_code == 404  # no text of this database
+
+
+def test_of_processes_that_start_at_one_time_one_shows_a_token(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has seen that there is none yet before any makes one."""
+    looked, seen = threading.Barrier(3), PostgresStore.analysts
+    collectors = [Collector(lambda: PostgresStore(database), [PLAN.to_json()]) for _ in range(3)]
+
+    def together(store: PostgresStore) -> dict[str, bytes]:
+        found = seen(store)
+        looked.wait(20)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresStore, "analysts", together)
+        with ThreadPoolExecutor(3) as threads:
+            shown = [token for token in threads.map(Collector.first_token, collectors) if token]
+    assert len(shown) == 1
+    assert whose(shown[0], collectors[0].writer.opened().analysts()) == "analyst"
+    for one in collectors:
+        one.stop()
 
 
 def test_a_collector_learns_the_plans_that_another_one_has_brought(database: str, tmp_path: Path) -> None:

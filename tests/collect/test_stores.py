@@ -123,13 +123,13 @@ def test_all_processes_of_a_database_see_its_one_name(database: str) -> None:
     two.close()
 
 
-def test_analysts_are_added_replaced_and_dropped(store: Store) -> None:
-    assert not store.set_analyst("ann", b"1")
-    assert not store.set_analyst("bob", b"2")
-    assert store.set_analyst("ann", b"3")
-    assert store.analysts() == {"ann": b"3", "bob": b"2"}
-    assert store.set_analyst("ann", None)
-    assert not store.set_analyst("ann", None)
+def test_analysts_are_added_once_and_dropped(store: Store) -> None:
+    assert store.add_analyst("ann", b"1")
+    assert store.add_analyst("bob", b"2")
+    assert not store.add_analyst("ann", b"3")
+    assert store.analysts() == {"ann": b"1", "bob": b"2"}
+    assert store.drop_analyst("ann")
+    assert not store.drop_analyst("ann")
     assert store.analysts() == {"bob": b"2"}
 
 

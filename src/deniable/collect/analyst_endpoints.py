@@ -205,7 +205,7 @@ async def tokens(request: Request) -> Response:
 async def revoke(request: Request) -> Response:
     """Revoke an analyst's token, by its name."""
     store, name = collector_of(request).writer.opened(), request.path_params["name"]
-    if not name.isprintable() or not await asyncio.to_thread(store.set_analyst, name, None):
+    if not name.isprintable() or not await asyncio.to_thread(store.drop_analyst, name):
         raise Refused(404, "there is no token of this name")
     return Response(status_code=204)
 

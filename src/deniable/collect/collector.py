@@ -119,18 +119,16 @@ class Collector:
         self.writer.stop()
 
     def first_token(self) -> str | None:
-        """The token of a new store, which is shown once; None if there are tokens already."""
-        store = self.writer.opened()
-        return None if store.analysts() else self.make_token(FIRST_ANALYST)
+        """The token of a new store, which is shown once; None if there are tokens already.
+
+        Of processes that start at one time, one gets it.
+        """
+        return None if self.writer.opened().analysts() else self.make_token(FIRST_ANALYST)
 
     def make_token(self, name: str) -> str | None:
         """A new token for an analyst of this name; None if there is one already."""
-        store, token = self.writer.opened(), new_token()
-        with store.lock:  # or of two requests at a time for one name the first would get a token that is none
-            if name in store.analysts():
-                return None
-            store.set_analyst(name, hash_of(token))
-        return token
+        token = new_token()
+        return token if self.writer.opened().add_analyst(name, hash_of(token)) else None
 
 
 def _usable(number: int, text: str) -> Plan | None:

@@ -218,12 +218,14 @@ class PostgresStore(Store):
         ((made, spent),) = self._all("select count(*), count(*) filter (where spent) from deniable_invitations")
         return made, spent
 
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
-        with self._transaction(alone=True) as db:
-            there = db.execute("delete from deniable_analysts where name = %s", (name,)).rowcount == 1
-            if hash is not None:
-                db.execute("insert into deniable_analysts values (%s, %s)", (name, hash))
-        return there
+    def add_analyst(self, name: str, hash: bytes) -> bool:
+        with self._transaction() as db:
+            new = "insert into deniable_analysts values (%s, %s) on conflict do nothing"
+            return db.execute(new, (name, hash)).rowcount == 1
+
+    def drop_analyst(self, name: str) -> bool:
+        with self._transaction() as db:
+            return db.execute("delete from deniable_analysts where name = %s", (name,)).rowcount == 1
 
     def analysts(self) -> dict[str, bytes]:
         return {name: bytes(hash) for name, hash in self._all("select name, hash from deniable_analysts order by name")}

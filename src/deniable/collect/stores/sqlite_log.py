@@ -310,12 +310,15 @@ class SqliteLog(Store):
         ((made, spent),) = self._all("select count(*), coalesce(sum(spent), 0) from invitations")
         return made, spent
 
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
+    def add_analyst(self, name: str, hash: bytes) -> bool:
         with self._transaction() as db:
-            there = bool(list(db.execute("delete from analysts where name = ? returning 1", (name,))))
-            if hash is not None:
-                db.execute("insert into analysts values(?, ?)", (name, hash))
-        return there
+            return bool(
+                list(db.execute("insert into analysts values(?, ?) on conflict do nothing returning 1", (name, hash)))
+            )
+
+    def drop_analyst(self, name: str) -> bool:
+        with self._transaction() as db:
+            return bool(list(db.execute("delete from analysts where name = ? returning 1", (name,))))
 
     def analysts(self) -> dict[str, bytes]:
         return dict(self._all("select name, hash from analysts order by name"))

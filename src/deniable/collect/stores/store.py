@@ -174,8 +174,12 @@ class Store(ABC):
         """How many invitations there are, and how many of them are spent."""
 
     @abstractmethod
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
-        """Keep the hash of an analyst's token, or drop it if it is None; whether there was one of this name."""
+    def add_analyst(self, name: str, hash: bytes) -> bool:
+        """Keep the hash of an analyst's token; False if there is one of this name, which is left as it is."""
+
+    @abstractmethod
+    def drop_analyst(self, name: str) -> bool:
+        """Drop the hash of an analyst's token; whether there was one of this name."""
 
     @abstractmethod
     def analysts(self) -> dict[str, bytes]:
