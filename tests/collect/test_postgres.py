@@ -301,7 +301,26 @@ def test_nobody_waits_for_sealing_and_breaking_it_off_changes_nothing(database: 
 # -- addresses ---------------------------------------------------------------------------------------------------------
 
 
-def test_errors_do_not_show_the_address() -> None:
-    with pytest.raises(CollectError, match="PostgreSQL failed") as caught:
+def test_errors_do_not_show_the_password() -> None:
+    with pytest.raises(CollectError, match="PostgreSQL failed.*refused") as caught:
         PostgresStore("postgresql://ann:secret-password@127.0.0.1:1/survey")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["my secret", "secret%", "p/secret", "1/secret", "p@secret", "p/?secret", "p\n/secret", "secret%00", "@"],
+)
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_addresses_that_are_read_otherwise_than_meant_are_refused_and_not_shown(scheme: str, password: str) -> None:
+    """A password with / or @ in it is taken for a host, a port or a name, and so would stand in the error."""
+    with pytest.raises(CollectError, match="the address of the database cannot be read; write postgresql://") as caught:
+        PostgresStore(f"{scheme}://ann:{password}@127.0.0.1:1/survey")
+    assert "secret" not in str(caught.value)
+    assert "127.0.0.1" not in str(caught.value)
+    assert caught.value.__context__ is None  # nor does a traceback
+
+
+def test_special_characters_of_a_password_may_be_written_as_codes() -> None:
+    with pytest.raises(CollectError, match="PostgreSQL failed.*refused"):
+        PostgresStore("postgresql://ann:%40%2F%3A%25%20:?#@127.0.0.1:1/survey")

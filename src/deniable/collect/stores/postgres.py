@@ -4,14 +4,16 @@ Writers hold a shared lock, and whoever opens a part an exclusive one, so that n
 closed. A transaction that meets another one about the same id is done again, and then sees what the other has stored.
 """
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 from threading import Lock, RLock
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from deniable.collect.stores.postgres_sealing import PostgresSealing
 from deniable.collect.stores.store import Entry, Outcome, Part, Settled, Store, StoredCounts, settle
@@ -21,6 +23,9 @@ LOCK = 0x646E4331  # Writers share the advisory lock of this number, and whoever
 FETCHED = 1 << 14  # So many reports are read at a time.
 TRIES = 20  # A transaction that meets others is tried so often.
 TOTAL_SECONDS = 10.0  # All reports are counted at most this often, and at most for a tenth of the time.
+
+# An address, with @ after user and password alone: a password with @ or / in it would be taken for a host, and shown.
+ADDRESS = re.compile(r"postgres(ql)?://([^@/]*@)?[^@]*", re.DOTALL)
 
 # A commit is on the disk when it returns, also where the database is set to be faster than that.
 DURABLE = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
@@ -42,6 +47,18 @@ create table if not exists deniable_store(name text not null);
 """
 
 
+def _check(url: str) -> None:
+    """Refuse an address that cannot be read, in words that show nothing of it, as it may hold a password."""
+    with suppress(psycopg.Error):
+        if ADDRESS.fullmatch(url):
+            conninfo_to_dict(url)
+            return
+    raise CollectError(
+        "--store: the address of the database cannot be read; write postgresql://user:password@host/name, and in user "
+        "and password %40 for @, %2F for /, %3A for :, %25 for % and %20 for a blank"
+    )
+
+
 class _MetAnother(Exception):  # noqa: N818 - it is tried again
     """Raised to take back a transaction that met another one about the same id."""
 
@@ -53,6 +70,7 @@ class PostgresStore(Store):
     db: psycopg.Connection[Any]
 
     def __init__(self, url: str) -> None:
+        _check(url)
         self.url, self.lock = url, RLock()
         self.counted: int | None = None  # how many reports there were when they were counted last
         self.count_after, self.counting = 0.0, Lock()  # when to count again, and who does
@@ -71,7 +89,7 @@ class PostgresStore(Store):
         return db
 
     def in_words(self, error: Exception) -> str:
-        """What failed; the database's address stays out of it, as it may hold a password."""
+        """What failed; a password is not in it, as the address could be read."""
         return f"the store in PostgreSQL failed: {' '.join(str(error).split())}"
 
     @contextmanager
