@@ -300,13 +300,13 @@ def test_a_store_that_cannot_be_opened_again_is_tried_again_whatever_the_error(
     def open_store() -> Slow:
         if len(opened) == 1:
             opened.append(opened[0])
-            raise RuntimeError("a mistake")
+            raise CollectError("the disk is damaged")
         opened.append(Slow(path))
         return opened[-1]
 
     def reopened(store: Store) -> None:
         if len(opened) == 3:
-            raise ValueError("another mistake")
+            raise ValueError("a mistake")
         served.collector._take(store)
 
     with Served(path, [PLAN.to_json()], open_store) as served:
@@ -319,7 +319,8 @@ def test_a_store_that_cannot_be_opened_again_is_tried_again_whatever_the_error(
             time.sleep(0.01)
         assert served.put(an_id(rng), b"\0").status_code == 201
     assert len(opened) == 4
-    assert ["a mistake" in caplog.text, "another mistake" in caplog.text] == [True, True]
+    assert caplog.text.count("cannot open the store again: the disk is damaged\n") == 1
+    assert caplog.text.count("cannot open the store again: a mistake\n") == 1
 
 
 def test_plans_that_this_version_cannot_use_are_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -343,6 +344,34 @@ def test_plans_that_this_version_cannot_use_are_left_alone(tmp_path: Path, caplo
         assert served.http.get(f"/export/1-{later}.parquet", headers=served.auth).status_code == 404
         assert served.http.post("/seal", headers=served.auth).json() == {"sealed": []}
     assert caplog.text.count("plan 1 of the store cannot be used by this version") == 1
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_damage_is_said_in_words_and_other_parts_are_sealed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, checksum: bool
+) -> None:
+    """Damage that a checksum shows, and where an early group has none, a report that shows what there is not."""
+    rng = random.Random(20)
+    words = "survey.db: is damaged in group 1; take the file" if checksum else "the store is damaged: report 0"
+    with Served(tmp_path / "survey.db", [PLAN.to_json()]) as served:
+        store, results = served.collector.writer.opened(), served.collector.results
+        for day in (1, 2):
+            store.write([Entry(rng.randbytes(16), 1, b"\0")], day)
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        crc = "crc" if checksum else "null"
+        store.db.execute(
+            f"update groups set data = cast(substr(data, 1, 16) || x'ff' as blob), crc = {crc} where seq = 1"
+        )
+        for method, path in (("POST", "/seal"), ("GET", "/counts"), ("GET", "/page")):
+            answer = served.http.request(method, path, headers=served.auth)
+            assert (answer.status_code, words in answer.json()["error"]) == (409, True), path
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [2, 3]
+        with monkeypatch.context() as patched:  # as the thread does every 30 seconds
+            looks = iter([False, False, False, True])
+            patched.setattr(results.ending, "is_set", lambda: next(looks))
+            patched.setattr(results.ending, "wait", lambda _seconds: False)
+            results.run()
+    assert caplog.text.count(words) == 1
 
 
 def log_is_empty(path: Path) -> bool:

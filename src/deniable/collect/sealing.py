@@ -16,7 +16,7 @@ from deniable.collect.stores.store import ID_BYTES, Store, StoredCounts
 from deniable.collect.writer import Busy, today
 from deniable.counts.counts import Counts
 from deniable.counts.tally import Tally
-from deniable.errors import CollectError, DeniableError, PlanError
+from deniable.errors import CollectError, DeniableError, PlanError, ReportError
 from deniable.files import Sources
 from deniable.kernels import plain
 from deniable.reports.fields import report_bytes
@@ -34,7 +34,10 @@ def reports_in(data: bytes, plan: Plan) -> Reports:
     """The reports in data that are many times id and report."""
     size = report_bytes(plan)
     step = ID_BYTES + size
-    return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
+    try:
+        return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
+    except ReportError as error:  # it was looked at when it came
+        raise ReportError(f"the store is damaged: {error}; take it from a backup") from None
 
 
 def new_tally(plan: Plan) -> Tally:

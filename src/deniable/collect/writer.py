@@ -134,9 +134,9 @@ class Writer(Thread):
             try:
                 self.store = self._opened_anew()
             except Exception as error:  # whatever it is, it is tried again: this thread is the only one that stores
-                if not isinstance(error, CollectError) and said != str(error):
-                    said = str(error)
-                    logging.getLogger(__name__).exception("the store could not be opened again")
+                if said != str(error):
+                    said, unknown = str(error), not isinstance(error, CollectError)
+                    logging.getLogger(__name__).error("cannot open the store again: %s", error, exc_info=unknown)
                 with self.wake:
                     self.stopping or self.wake.wait(REOPEN_SECONDS)
 

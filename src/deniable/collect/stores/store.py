@@ -83,7 +83,8 @@ def settle(
 class Store(ABC):
     """A place where reports are kept for good. What fails raises `CollectError`, and then nothing of it is stored.
 
-    After an error a store is closed and opened anew, for only then is known what it holds. Threads may share it.
+    After such an error a store is closed and opened anew, for only then is known what it holds. Reading what was
+    damaged raises `ReportError`, as trying again does not help. Threads may share a store.
     """
 
     failures: ClassVar[tuple[type[Exception], ...]]  # what the database raises
