@@ -104,6 +104,29 @@ def test_a_lost_connection_is_an_error_and_the_store_is_opened_anew(database: st
         assert served.http.get("/export", headers=served.auth).json()[0]["reports"] == 2
 
 
+def test_reading_comes_back_after_a_lost_connection_though_nobody_writes(database: str, tmp_path: Path) -> None:
+    """As when the database was started again; also for analysts."""
+    rng = random.Random(10)
+    with Served(tmp_path, [PLAN.to_json()], lambda: PostgresStore(database)) as served:
+        id = an_id(rng)
+        assert served.put(id, a_report(rng)).status_code == 201
+        for path, status, auth in ((f"/reports/{id}", 204, {}), ("/tokens", 200, served.auth)):
+            with psycopg.connect(database, autocommit=True) as db:
+                db.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+            statuses = list[int]()
+            give_up = time.monotonic() + 20
+            while statuses[-1:] != [status] and time.monotonic() < give_up:
+                method = "HEAD" if status == 204 else "GET"
+                statuses.append(served.http.request(method, path, headers=auth).status_code)
+            assert statuses[-1] == status
+            assert set(statuses) <= {503, status}
+        assert "deniable_store_failures_total 0\n" in served.http.get("/metrics").text
+    store = served.collector.writer.store
+    assert store is not None
+    with pytest.raises(CollectError):  # what was closed stays closed
+        store.holds(bytes(16))
+
+
 def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
     rng = random.Random(5)
     with (

@@ -95,13 +95,19 @@ class PostgresStore(Store):
     @contextmanager
     def _transaction(self, *, alone: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """One transaction of a writer; or of whoever opens a part, with no writers beside."""
-        with self.lock, self.errors(), self.db.transaction():
+        with self.lock, self.errors(), self._live().transaction():
             self.db.execute(f"select pg_advisory_xact_lock{'' if alone else '_shared'}(%s)", (LOCK,))
             yield self.db
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self.lock, self.errors():
-            return self.db.execute(sql, values, binary=True).fetchall()
+            return self._live().execute(sql, values, binary=True).fetchall()
+
+    def _live(self) -> psycopg.Connection[Any]:
+        """The connection; a new one if it was lost, or nothing could be read until somebody writes."""
+        if self.db.broken:
+            self.db = self.connected()
+        return self.db
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
