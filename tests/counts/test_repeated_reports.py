@@ -59,7 +59,7 @@ def test_of_two_copies_a_place_of_one_is_copied_to_a_place_of_the_other_however_
     places = _places(runs)
     assert len(np.unique(places)) == len(places)
     assert places.max() < runs
-    step = min(512, 1 << (runs >> 10).bit_length())
+    step = {900: 1, 3_000: 16, 30_000: 32, 300_000: 512}[runs]
     marked = np.zeros(runs, bool)
     marked[places] = True
     for apart in {1, step // 2 + 1, step, 3 * step + 5, step * step + 7}:

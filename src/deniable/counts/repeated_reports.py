@@ -33,7 +33,8 @@ SEED_BITS = 120  # The seed of local hashing has at least so many random bits.
 FALSE_ALARM = 1e-3  # Reports that were all sent once have a repeated run at most this often.
 LONGEST = 4096  # Runs longer than this are not looked for.
 STREAM_BITS = 90  # Runs that are looked for while reports are counted have so many random bits: enough for 2^40.
-WIDEST = 512  # The step S between places in a batch is at most this: a power of two, larger in larger batches.
+# The step S between places is a power of two, larger in larger batches, and at least and at most this; 1 in small ones.
+NARROWEST, WIDEST = 16, 512
 KEPT = 1 << 17  # Of at most so many different runs the hashes are remembered.
 
 
@@ -115,7 +116,8 @@ class SeenRuns:
     found: int = 0  # of these, runs that had been seen before
     _limit: int = (1 << 64) - 1  # hashes up to this are remembered
     _kept: Words = field(default_factory=lambda: np.zeros(0, np.uint64))  # different ones, rising
-    _waiting: list[Words] = field(default_factory=list)
+    _waiting: list[Words] = field(default_factory=list)  # not compared with all before yet
+    _held: int = 0  # how many of these there are
 
     def look(self, plan: Plan, shown: Mapping[str, Shown], reports: int) -> None:
         """Look at what so many reports of a plan without arms show of some units: at the column of most randomness."""
@@ -127,8 +129,10 @@ class SeenRuns:
         self._take(hashes)
 
     def _take(self, hashes: Words) -> None:
-        self._waiting.append(hashes[hashes <= np.uint64(self._limit)])
-        if sum(map(len, self._waiting)) > KEPT:
+        if len(hashes := hashes[hashes <= np.uint64(self._limit)]):
+            self._waiting.append(hashes)
+            self._held += len(hashes)
+        if self._held > KEPT:
             self.settle()
 
     def settle(self) -> "SeenRuns":
@@ -141,7 +145,7 @@ class SeenRuns:
         if len(every) > KEPT:
             every = every[: KEPT // 2]
             self._limit = int(every[-1])
-        self._kept, self._waiting = every, []
+        self._kept, self._waiting, self._held = every, [], 0
         return self
 
     def __add__(self, other: "SeenRuns") -> "SeenRuns":
@@ -199,7 +203,7 @@ def _column_bits(protocol: Protocol) -> float:
 @lru_cache(maxsize=8)
 def _places(runs: int) -> Places:
     """Which of so many runs of a batch are looked at: all of less than a thousand, and one in 256 of a million."""
-    step = min(WIDEST, 1 << (runs >> 10).bit_length())
+    step = 1 if runs < 1 << 10 else max(NARROWEST, min(WIDEST, 1 << (runs >> 10).bit_length()))
     blocks = (np.arange(0, runs, step * step)[:, None] + np.arange(step)).reshape(-1)
     grid = np.arange(0, runs, step)
     return np.concatenate([blocks[blocks < runs], grid[grid % (step * step) >= step]])
