@@ -389,11 +389,11 @@ def _feature(place: int, table: Any, version: int) -> Feature:
 
 
 def _checked_names(features: list[Feature]) -> list[str]:
-    """The features' names, which people can tell apart, from names of multi-select questions too."""
+    """The features' names, which people can tell apart, from names of questions and what others are labelled too."""
     names = [feature["name"] for feature in features]
     _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
-    questions = [feature["question"] for feature in features if "question" in feature]
-    _check_texts("names of questions", dict.fromkeys([*names, *questions]))
+    _check_texts("names of questions", dict.fromkeys([*names, *(one.get("question", one["name"]) for one in features)]))
+    _check_texts("names and labels of features", [text for one in features for text in {one["name"]: 0, title(one): 0}])
     return names
 
 

@@ -94,7 +94,7 @@ const EVERYBODY = "everybody"; // A plan without arms has one arm of this name.
 const MAX_VALUES = 4096; // A choice has at most so many values, and a block so many combinations of answers.
 const ONE = 1n << 256n; // Logarithms are integers over this.
 const UNITS = 2 ** 32; // A ledger counts epsilon in whole parts of this, rounded up, so that sums are exact.
-const DAMAGED = "what was kept is damaged, or of another plan"; // It is left as it is.
+const DAMAGED = "kept: damaged, or of another plan"; // It is left as it is.
 const MEANING = ["version", "features", "arms", "assigned", "repeat", "fresh"]; // These parts of a plan make its fingerprint.
 const PLAN_KEYS = [...MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading"]; // A plan has no others.
 const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
@@ -114,7 +114,7 @@ const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add on
 /** Randomize one record as a plan says; gives the bytes to send. See deniable.d.ts for the options. */
 const report = async (record, plan, { secret, ...options } = {}) => {
   const checked = await agreedPlan(plan, options);
-  need(!checked.kept === !secret, "a secret is for kept answers, and these need one");
+  need(!checked.kept === !secret, "kept answers, and no others, need a secret");
   return secret
     ? again(await derived(secret, record, checked, options.arm), checked)
     : reportFrom(systemRandomness, record, checked, options.arm);
@@ -132,7 +132,7 @@ const agreedPlan = async (plan, options = {}) => {
   need(same, `the plan's fingerprint must be ${expect}`, checked.fingerprint);
   need(checked.epsilon <= atMost, `epsilon must be at most ${atMost}`, checked.epsilon);
   const others = checked.public.filter((name) => !agreed.includes(name));
-  need(!others.length, "sent as it is, but not in public", others);
+  need(!others.length, "sent as it is, not in public", others);
   return checked;
 };
 
@@ -195,15 +195,15 @@ const read = async (plan) => {
   const tables = version === 1 ? armsOfVersion1(document) : document.arms;
   const features = document.features.map((table) => readFeature(table, version));
   const names = features.map(nameOf);
-  const questions = features.map(({ question }) => question).filter((question) => question && !names.includes(question));
-  checkTexts([...names, ...new Set(questions)]);
+  checkTexts(features.flatMap((feature) => [...new Set([feature.name, titleOf(feature)])]));
+  checkTexts([...new Set([...names, ...features.map(({ name, question = name }) => question)])]);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table) => readArm(table, features));
   checkArms(tables, arms, names);
   follow(assigned === undefined || (assigned === true && arms[1]), "assigned", assigned);
   const isCoin = repeat && isBetween(fresh, 1, SCALE - 1) && arms.flat().every(showsOne);
   const right = (repeat === undefined || repeat === "keep") && (fresh === undefined || isCoin);
-  follow(right, "repeat, fresh", [repeat, fresh]);
+  follow(right, "repeat", [repeat, fresh]);
   const isNew = repeat || arms[0].some(({ places }) => places[1]) || features.some((feature) => NEW_KEYS.some((key) => has(feature, key)));
   const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && isNew);
   follow(usual, `one arm: ${EVERYBODY}`, tables);
@@ -229,7 +229,7 @@ const read = async (plan) => {
 const webCrypto = () => {
   const found = globalThis.crypto;
   if (typeof found?.getRandomValues !== "function" || !found.subtle) {
-    throw new DeniableError("no WebCrypto here: serve the page by https or from localhost");
+    throw new DeniableError("no WebCrypto: use https or localhost");
   }
   return found;
 };
@@ -342,7 +342,7 @@ const parse = (plan) => {
   checkText(text);
   const { version, features } = document;
   const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
-  follow(known, "version, features", version);
+  follow(known, "version", version);
   checkKeys(document, version, PLAN_KEYS);
   return document;
 };
@@ -382,7 +382,7 @@ const readFeature = (table, version) => {
   for (const text of [name, ...valuesOf(texts)]) checkTexts([text]);
   const enough = isArray(values) && (!table.values || isBetween(values.length, 2, MAX_VALUES));
   const right = enough && isTable(labels) && keysOf(labels).every((key) => values.includes(key));
-  follow(right, "values, labels", table);
+  follow(right, "values", table);
   checkTexts([...values, ...valuesOf(labels)]);
   const isRanged = edges !== undefined;
   const among = values[0] ? values.includes(missing, isRanged ? -1 : 0) : missing && !FLAG_WORDS.test(seen(missing));
@@ -393,10 +393,14 @@ const readFeature = (table, version) => {
   return table;
 };
 
+/** What people read as a question: its label, or else its name; of a multi-select question, both parts. */
+const titleOf = ({ name, question, label, question_label: whole }) =>
+  question ? `${whole ?? question}: ${label ?? name.replace(`${question}: `, "")}` : (label ?? name);
+
 const checkKeys = (table, version, known) => {
   const found = keysOf(table);
-  const old = (key) => version > 1 || ![...MEANING.slice(2), ...NEW_KEYS].includes(key);
-  follow(found.every((key) => known.includes(key)) && found.every(old), "keys", found);
+  const isOld = (key) => ![...MEANING.slice(2), ...NEW_KEYS].includes(key);
+  follow(found.every((key) => known.includes(key) && (version > 1 || isOld(key))), "keys", found);
 };
 
 /** Words for the number ranges between edges. */
@@ -420,7 +424,7 @@ const seen = (text) => text.replace(UNSEEN, "").replace(BLANKS, " ").normalize()
 const readArm = (table, features) => {
   const { share, blocks: tables } = table ?? {};
   const right = isBetween(share, 1, SCALE) && isList(tables) && sizeOf(table) === 3; // the third is checked with all names
-  follow(right, "name, share, blocks", table);
+  follow(right, "arm", table);
   const blocks = tables.map((block) => readBlock(block, features));
   const places = blocks.map((block) => block.places);
   const inOrder = areDifferent(places.flat()) && areRising(places.map(([first]) => first));
@@ -431,7 +435,7 @@ const readArm = (table, features) => {
 const readBlock = (table, all) => {
   const { features: places, protocol } = table ?? {};
   const inside = isList(places) && areRising(places) && places.every((place) => isBetween(place, 0, all.length - 1));
-  follow(inside && isTable(protocol) && sizeOf(table) === 2, "features, protocol", table);
+  follow(inside && isTable(protocol) && sizeOf(table) === 2, "block", table);
   const features = places.map((place) => all[place]);
   const levels = features.map(({ values, missing }) => values?.length ?? (missing ? 3 : 2)); // answers of each feature
   const alone = !features[1] && !features[0].values && levels[0] === 2;
