@@ -69,7 +69,7 @@ const showsOne = ({ protocol }) => /^[prG]/.test(protocol.name); // public, rand
 const armBits = ({ arms }) => bitLength(arms.length - 1);
 const isBetween = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
 const distinct = (list) => new Set(list).size;
-const areDifferent = (list) => distinct(list) === list.length;
+const areDifferent = (list) => !(distinct(list) in list);
 const areRising = (list) => list.every((one, at) => !at || list[at - 1] < one);
 
 const canonical = (value, keys) => {
@@ -115,8 +115,8 @@ const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add on
 const report = async (record, plan, { secret, ...options } = {}) => {
   const checked = await agreedPlan(plan, options);
   need(!checked.kept === !secret, "a secret is for kept answers, and these need one");
-  return secret
-    ? again(await derived(secret, record, checked, options.arm), checked)
+  return secret // which gives the arm, too: no other is taken, and none where arms are assigned, for nothing remembers which
+    ? again(await derived(secret, record, checked, ownArm(await derivedArm(secret, checked), options.arm)), checked)
     : reportFrom(systemRandomness, record, checked, options.arm);
 };
 
@@ -341,7 +341,7 @@ const parse = (plan) => {
   follow(isTable(document), "a JSON object", typeof plan);
   checkText(text);
   const { version, features } = document;
-  const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
+  const known = isBetween(version, 1, 2) && isArray(features) && features.every(isTable);
   follow(known, "version, features", version);
   checkKeys(document, version, PLAN_KEYS);
   return document;
@@ -490,7 +490,7 @@ const blockCode = ({ features, levels }, record) => {
 const encode = ({ name, values, edges, missing }, record) => {
   const column = `column ${shown(name)}`;
   const given = has(record, name) ? record[name] : null;
-  const none = (given ?? "") === "" || Number.isNaN(given);
+  const none = (given ?? "") === "" || given !== given; // which NaN alone is
   fit(!none || missing, `${column} has no answer`);
   const answer = none ? missing : given;
   if (!values) {
@@ -531,6 +531,11 @@ const keptPlan = async (plan) => {
   return checked;
 };
 
+const ownArm = (arm, given) => {
+  safe((given ?? arm) === arm, `this device keeps its arm, ${arm}`);
+  return arm;
+};
+
 /** What to send of kept bytes: the same, or with a fresh coin over each answer. Bytes of another plan are refused.
     Another randomness is for tests, never for real answers. */
 const again = async (kept, plan, source = systemRandomness) => {
@@ -557,7 +562,8 @@ const again = async (kept, plan, source = systemRandomness) => {
   return bytes;
 };
 
-/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. */
+/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. Those of each arm are another
+    report, which costs epsilon once more: `report` makes that of `derivedArm` alone. */
 const derived = (secret, record, plan, arm) =>
   withSecret(secret, plan, (source, checked) => reportFrom(source, record, checked, arm));
 
@@ -624,9 +630,7 @@ export class Keeper {
     const checked = await keptPlan(plan);
     const drawn = { arm: await drawArm(checked, given), report: null };
     const { kept } = await this.#change((content) => (content.kept[checked.fingerprint] ??= drawn));
-    const { arm } = kept[checked.fingerprint];
-    safe((given ?? arm) === arm, `this device keeps its arm, ${arm}`);
-    return arm;
+    return ownArm(kept[checked.fingerprint].arm, given);
   }
 
   /** Make a report as `report` does, of what was kept if the plan says so, and within the ceiling. */
