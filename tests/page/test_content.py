@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from math import log
+from math import log, nan
 from typing import Any
 
 import numpy as np
@@ -294,3 +294,15 @@ def test_a_plan_that_sends_the_same_again_says_so() -> None:
     assert "kept" not in text
     assert "Answering again, here or in another survey, adds" in text
     assert list(rows)[-1] == "the whole report"
+
+
+def test_one_number_of_pairs_is_the_base_of_all_that_is_said() -> None:
+    pair = RankedPair("a", "b", "any", 0.3, 0.2, 0.4, 0.0, 0.0, shrunken=0.3, listed_low=0.2, listed_high=0.4)
+    few = replace(pair, second="c", effect=nan, low=nan, high=nan, fdr=nan)
+    chart = ranked_chart([pair, few, replace(few, second="d")])
+    assert chart is not None
+    assert "1 of 3 pairs go together;" in chart.caption
+    assert "For 2 of 3 pairs there are not enough reports." in chart.caption
+    whole = ranked_chart([pair])
+    assert whole is not None
+    assert "not enough" not in whole.caption

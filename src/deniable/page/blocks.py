@@ -10,7 +10,7 @@ from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
 from deniable.charts import interval_chart
 from deniable.charts.interval_chart import Row
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, how_many
 from deniable.text.width import isolated, width
 
 # SEE_TABLE ends the description of every chart for readers who do not see it.
@@ -106,7 +106,7 @@ def asked_in_words(asked: Iterable[Asked | None]) -> str:
         return ""
     low, high, of = min(one.n for one in some), max(one.n for one in some), some[0].of
     if not high:
-        return f" Nobody was asked, of {of:,} respondents."
+        return f" Nobody was asked, of {how_many(of, 'respondent')}."
     each = "Each was asked" if len(some) > 1 else "Asked"
     return f" {each} of {low:,}{f' to {high:,}' if high > low else ''} of {of:,} respondents."
 

@@ -156,7 +156,7 @@ def _room(head: Row, rows: Sequence[Row], at: int) -> int:
 
 
 def within_width(head: Row, rows: Sequence[Row]) -> list[Row]:
-    """The rows of a table with the whole texts of the first column, on several lines where they are too long for one."""
+    """The rows of a table with the whole texts of the first column, on several lines where they are long."""
     room = max(_room(head, rows, 0), WHOLE_TEXT)
     return [
         (piece, *(cells if place == 0 else ("",) * len(cells)))
