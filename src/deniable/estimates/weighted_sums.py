@@ -30,7 +30,7 @@ from deniable.inference.intervals import checked_level, limits, limits_of_shrunk
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
-from deniable.inference.trust import SLACK, known_zeros
+from deniable.inference.trust import SLACK, known_exactly
 from deniable.survey.blocks import TIMES
 from deniable.tables.table import SHARES, About, Table
 
@@ -188,7 +188,7 @@ def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) 
             if exact := _exact(est, [vector]):
                 low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
                 enough[place] |= exact.enough
-    mean = known_zeros(along(est.truth, rows), found.variance, n)
+    mean = known_exactly(along(est.truth, rows), found.variance, n)
     if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
         mean = np.maximum(mean, 0)  # of rounding
         low, high = np.minimum(np.clip(low, 0, n), mean), np.maximum(np.clip(high, 0, n), mean)
@@ -227,7 +227,7 @@ def _product_sum(
     """A weighted sum whose weights are a product over features, judged as a cell is."""
     every, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
     found = every.at(0)
-    count = float(known_zeros(np.asarray(count), found.variance, est.n))
+    count = float(known_exactly(np.asarray(count), found.variance, est.n))
     enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
     crafted = influence(est.groups, [vector[None] for vector in vectors])
