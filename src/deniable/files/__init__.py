@@ -167,9 +167,9 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
         check_stopped()
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
-        _on_disk(temporary)
+        on_disk(temporary)
         os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
-        _on_disk(target.parent)
+        on_disk(target.parent)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
@@ -179,7 +179,7 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
         _own_writing.discard(temporary)
 
 
-def _on_disk(path: Path) -> None:
+def on_disk(path: Path) -> None:
     """Wait until a file, or on POSIX systems the names in a folder, are on the disk, if the file system says."""
     if path.is_dir() and os.name != "posix":
         return
