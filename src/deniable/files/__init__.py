@@ -9,7 +9,7 @@ import secrets
 import signal
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -131,9 +131,17 @@ def file_state(path: str | AnyFile) -> str:
 
 def joined_sources(first: Sources, second: Sources, error: type[DeniableError], what: str) -> Sources:
     """The sources of both; one that both have is an error, as everybody in it would be counted twice."""
-    if both := [name for name in first if name in second]:
-        raise error(f"{what} share a source, {first[both[0]]}, and everybody in it would be counted twice")
-    return {**first, **second}
+    return all_sources([(first, what), (second, what)], error)
+
+
+def all_sources(found: Iterable[tuple[Sources, str]], error: type[DeniableError]) -> Sources:
+    """The sources of some things, each with words for it and what came before, for the error if these share one."""
+    every: dict[str, str] = {}
+    for sources, what in found:
+        if both := [name for name in sources if name in every]:
+            raise error(f"{what} share a source, {every[both[0]]}, and everybody in it would be counted twice")
+        every.update(sources)
+    return every
 
 
 @contextmanager
