@@ -119,6 +119,27 @@ def _interrupt_after(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_was_added_up_is_forgotten(client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forty tallies workers hold few when their sum is there, and Dask knows how large they are."""
+    from dask.sizeof import sizeof
+
+    monkeypatch.setattr(on_engine, "PART_CELLS", 1)
+    plain, held = on_dask._DaskRun.result, []
+
+    def result(run: Any) -> Any:
+        found = plain(run)
+        held.extend(key for key, workers in client.who_has().items() if workers and str(key).startswith("done_here"))
+        assert 0 <= sizeof(found) - sum(out.nbytes for arm in found.arms for out in arm.outs) < 100
+        return found
+
+    monkeypatch.setattr(on_dask._DaskRun, "result", result)
+    monkeypatch.setattr(on_engine, "FILES_EACH", 16)  # so that tallies are all that is added
+    assert len(parts_of(on_engine.described(None, [Path(file) for file in files]).files, 2, 1)) >= 15
+    assert dn.count(files, order=2, engine=client) == dn.count(REPORTS, order=2)
+    assert len(held) <= on_dask.FAN_IN
+
+
+@pytest.mark.slow
 def test_progress_is_told_in_the_driver(client: Any, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
