@@ -129,6 +129,17 @@ def test_some_pairs_do_not_add_to_every_pair() -> None:
         _ = some + dn.count(some_reports(MIXED, 9), order=2)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", [UNARY, dn.SubsetSelection(epsilon=2.0)], ids=["unary", "subsets"])
+def test_a_thousand_values_are_not_nested_too_deeply(protocol: Any) -> None:
+    """To a depth of 1 000 duckdb takes expressions."""
+    plan = dn.Plan(dn.Schema([dn.Choice("c", values(1100))]), {"c": protocol})
+    reports = some_reports(plan, 5)
+    run = in_duckdb(reports, reports.to_bytes())
+    for where in TABLES:
+        assert dn.count_patterns(plan, run(dn.sql(plan, ["c"], **where))) == dn.count(reports, ["c"])
+
+
 def test_several_tables_and_no_reports() -> None:
     for plan in (MIXED, EVERY["two arms"]):
         names = [list(pair) for pair in combinations(plan.schema.names[:3], 2)] if plan is MIXED else [["f0"], ["f1"]]

@@ -3,9 +3,12 @@
 Everything else that the queries need, integer arithmetic, CASE, JOIN and GROUP BY, is the same in all of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.errors import CountError, abbreviated, meant
+
+MOST_TERMS = 16  # A sum of more terms is written as the sum of two.
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,15 @@ class Dialect:
 
     def whole(self, parts: list[str]) -> str:
         """The number that bytes make, the lowest first."""
-        return " + ".join(part if k == 0 else f"{256**k} * {part}" for k, part in enumerate(parts))
+        return summed([part if k == 0 else f"{256**k} * {part}" for k, part in enumerate(parts)])
+
+
+def summed(parts: Sequence[str]) -> str:
+    """The sum of some terms, many of them in brackets of halves: databases nest expressions to a depth of 1 000."""
+    if len(parts) <= MOST_TERMS:
+        return " + ".join(parts) or "0"
+    middle = len(parts) // 2
+    return f"({summed(parts[:middle])}) + ({summed(parts[middle:])})"
 
 
 DIALECTS = {

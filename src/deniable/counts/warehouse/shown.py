@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deniable.client import COEFFICIENTS, PRIME
-from deniable.counts.warehouse.dialects import Dialect
+from deniable.counts.warehouse.dialects import Dialect, summed
 from deniable.errors import CountError
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.fields import BitField, Field, HashField, ValueField, arm_bits, columns_of, fields, report_bytes
@@ -175,7 +175,7 @@ class InBytes(Storage):
         parts = [d.byte_of(name, byte) for byte in bytes_after]
         if end % 8:
             parts.append(d.quotient(d.byte_of(name, end // 8), 1 << end % 8))
-        return f"({' + '.join(parts) or '0'})"
+        return f"({summed(parts)})"
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,9 @@ class Evidence:
             case ValueField():
                 return f"{self.numbers[0]} < {self.field.size}"
             case BitField(always_marked=None):
-                return f"{' + '.join(self.numbers)} >= 0"
+                return f"{summed(self.numbers)} >= 0"
             case BitField():
-                return f"{' + '.join(self.numbers)} = {self.field.always_marked}"
+                return f"{summed(self.numbers)} = {self.field.always_marked}"
         raise AssertionError(self.field)
 
     def bit(self, value: int | str) -> str:
@@ -223,8 +223,8 @@ class Evidence:
         if isinstance(self.field, ValueField) or size == 1:
             code = self.numbers[0]
         else:
-            marks = (f"CASE WHEN {self.bit(k)} THEN {1 << size - 1 - k} ELSE 0 END" for k in range(size))
-            code = " + ".join(marks)
+            marks = [f"CASE WHEN {self.bit(k)} THEN {1 << size - 1 - k} ELSE 0 END" for k in range(size)]
+            code = summed(marks)
         return f"CASE WHEN {self.valid} THEN {code} ELSE {MALFORMED} END"
 
     def marks(self, index: str) -> str:
