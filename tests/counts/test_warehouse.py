@@ -178,6 +178,24 @@ def test_a_report_that_cannot_be_comes_back_and_is_refused(column: str, value: o
         refused(MIXED, names, spoilt, [], r"1 reports show of '|\d+ reports show of '", 0)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("plan", "unit"), [(MIXED, "oue"), (MANY_ALONE, "x")], ids=["patterns", "places"])
+def test_a_report_that_cannot_be_is_refused_in_postgres_too(plan: dn.Plan, unit: str, database: str) -> None:  # noqa: F811
+    """Where patterns are too many to be kept, a report is joined with the bits that it shows."""
+    reports = some_reports(plan, 20)
+    column = f"{unit}: v3"
+    own = reports.table[column].to_pylist()
+    bits = pa.array([None, *own[1:]], pa.bool_())
+    spoilt = reports.table.set_column(reports.table.column_names.index(column), column, bits)
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
+        query = dn.sql(plan, [unit], dialect="postgres")
+        assert ("JOIN LATERAL" in query) == (plan is MANY_ALONE)  # whose time does not grow with the square of values
+        with pytest.raises(dn.CountError, match=f"reports show of '{unit}' what no report"):
+            dn.count_patterns(plan, in_postgres(connection, spoilt, [])(query))
+        rows = in_postgres(connection, reports, [])(query)
+        assert dn.count_patterns(plan, rows) == dn.count(reports, [unit])
+
+
 def test_bytes_that_cannot_be_are_refused() -> None:
     plan = EVERY["arms of unequal length"]
     names = [plan.schema.names[0]]

@@ -21,6 +21,7 @@ class Dialect:
     first: int
     divided: str  # The quotient of `a`, which is not negative, by `b`, rounded down.
     escapes: tuple[tuple[str, str], ...]  # What is written in a text for characters, in this order.
+    joins_own_values: bool = False  # A row can be joined with values that are made of it, quickly.
     mistakes_case: bool = False  # It reads column "A" where the table has "A" and "a", and "a" is asked for.
 
     def identifier(self, name: str) -> str:
@@ -61,7 +62,10 @@ DIALECTS = {
             "duckdb", '"', "CAST(TRY_CAST({of}[{at}:{at}] AS BIT) AS BIGINT)", 1, "({a} // {b})", (("'", "''"),),
             mistakes_case=True,
         ),
-        Dialect("postgres", '"', "CAST(get_byte({of}, {at}) AS BIGINT)", 0, "({a} / {b})", (("'", "''"),)),
+        Dialect(
+            "postgres", '"', "CAST(get_byte({of}, {at}) AS BIGINT)", 0, "({a} / {b})", (("'", "''"),),
+            joins_own_values=True,
+        ),
         Dialect(
             "spark", "`", "CAST(conv(hex(substring({of}, {at}, 1)), 16, 10) AS BIGINT)", 1, "({a} div {b})",
             (("\\", "\\\\"), ("'", "\\'"), ("${", "$\\{")),  # the last would name a variable of Spark's

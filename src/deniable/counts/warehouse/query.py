@@ -201,5 +201,8 @@ def _grouped(storage: Storage, grouping: _Grouping, units: Sequence[str]) -> str
 
 def _join(place: str, evidence: Evidence, columns: int) -> str:
     """A report for each place on a unit's axis that it belongs to."""
+    if evidence.dialect.joins_own_values and evidence.places:
+        own = ", ".join(f"({at}, {bit})" for at, bit in evidence.places)
+        return f"  JOIN LATERAL (VALUES {own}) AS {place}(place, bit) ON {place}.bit = 1\n"
     places = ", ".join(f"({k})" for k in range(MALFORMED, columns + 1))
     return f"  JOIN (VALUES {places}) AS {place}(place) ON {evidence.marks(f'{place}.place')}\n"

@@ -227,6 +227,14 @@ class Evidence:
             code = summed(marks)
         return f"CASE WHEN {self.valid} THEN {code} ELSE {MALFORMED} END"
 
+    @property
+    def places(self) -> list[tuple[int, str]]:
+        """Of bits, each place on the unit's axis, and what is 1 where a report belongs to it; of hashes, none."""
+        if isinstance(self.field, HashField):
+            return []
+        malformed = f"CASE WHEN {self.valid} THEN 0 ELSE 1 END"
+        return [(MALFORMED, malformed), (0, "1"), *((k, bit) for k, bit in enumerate(self.numbers, 1))]
+
     def marks(self, index: str) -> str:
         """Whether a report belongs to a place on the unit's axis: 0 for all, k for value k, or MALFORMED."""
         marked = f"{index} = 0 OR ({index} > 0 AND {self.bit(f'({index} - 1)')})"
