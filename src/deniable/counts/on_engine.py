@@ -71,12 +71,14 @@ def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]
     """Tasks of about the same size, large files in several and small ones together: of about `limit` reports at most.
 
     They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH; but each
-    worker has one alone where that is less than LEAST of the limit.
+    worker has one alone where that is less than LEAST of the limit. While a cluster has no workers the limit decides.
     """
     pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
-    each = -(-sum(map(len, pieces)) // workers)
-    fewest = PARTS_EACH if each > LEAST * limit else 1
-    most = min(max(limit, -(-each // MOST_EACH)), -(-each // fewest))
+    most = limit
+    if workers:
+        each = -(-sum(map(len, pieces)) // workers)
+        fewest = PARTS_EACH if each > LEAST * limit else 1
+        most = min(max(limit, -(-each // MOST_EACH)), -(-each // fewest))
     parts: list[list[Piece]] = []
     rows = most
     for piece in pieces:

@@ -45,7 +45,7 @@ class DaskEngine(Engine):
 
     @property
     def workers(self) -> int:
-        return max(1, int(sum(self.client.nthreads().values())))
+        return int(sum(self.client.nthreads().values()))
 
     def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
         shared = self._shared(job)
