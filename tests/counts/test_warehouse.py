@@ -327,6 +327,11 @@ def test_more_than_64_bits_is_an_error_and_never_wraps() -> None:
         dn.count_patterns(MIXED, [{"sue": 5, "n": 2**63 - 1}, {"sue": 5, "n": 1}])
 
 
+def test_arms_that_are_too_many_together_are_an_error() -> None:
+    with pytest.raises(dn.CountError, match="^9223372036854775808 reports are more than 64-bit integers can count"):
+        dn.count_patterns(TWO_ARMS, [{"arm": 0, "a": 1, "n": 2**62}, {"arm": 1, "b": 1, "n": 2**62}])
+
+
 @pytest.mark.parametrize("asked", [["grr"], ["grr", "sue"], ["grr", "many"]], ids=["values", "patterns", "places"])
 def test_sums_that_would_wrap_to_a_positive_number_are_an_error(asked: list[str]) -> None:
     """Four times 6.16e18 is 6.19e18 in 64 bits, which is more than any of the four, as a sum should be."""
