@@ -196,6 +196,21 @@ def test_a_report_that_cannot_be_is_refused_in_postgres_too(plan: dn.Plan, unit:
         assert dn.count_patterns(plan, rows) == dn.count(reports, [unit])
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("bucket", [1.5, 0.4, -0.4, float("nan"), float("inf")])
+def test_a_bucket_that_is_not_whole_is_refused(bucket: float) -> None:
+    """Databases round it, to that of another report."""
+    table = some_reports(MIXED, 20).table
+    place = table.column_names.index("hash: bucket")
+    floats = table.set_column(place, "hash: bucket", table["hash: bucket"].cast(pa.float64()))
+    run = in_duckdb(floats, [])
+    assert dn.count_patterns(MIXED, run(dn.sql(MIXED, ["hash"]))) == dn.count(dn.Reports(MIXED, table), ["hash"])
+    spoilt = table.set_column(place, "hash: bucket", pa.array([bucket, *table["hash: bucket"].to_pylist()[1:]]))
+    refused(MIXED, ["hash"], spoilt, [], "1 reports show of 'hash'", 0)
+    with pytest.raises(dn.ReportError, match="a bucket is a whole number from 0|buckets, and it shows a higher one"):
+        dn.count(dn.Reports(MIXED, spoilt), ["hash"])
+
+
 def test_bytes_that_cannot_be_are_refused() -> None:
     plan = EVERY["arms of unequal length"]
     names = [plan.schema.names[0]]

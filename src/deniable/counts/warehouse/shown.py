@@ -98,7 +98,9 @@ class InColumns(Storage):
                 values = (f"WHEN {d.text(value)} THEN {code}" for code, value in enumerate(column.values))
                 return [f"CASE {name} {' '.join(values)} END"]
             case BucketColumn():
-                return [f"CAST({name} AS BIGINT)"]
+                number = f"CAST({name} AS BIGINT)"  # which rounds, so that halves have to be found
+                whole = f"CASE WHEN {name} = {number} THEN {number} END"
+                return [f"CASE WHEN {name} >= 0 AND {name} < {column.buckets} THEN {whole} END"]
             case SeedColumn():
                 known = f"CASE WHEN octet_length({name}) = {4 * COEFFICIENTS} THEN {name} END"
                 parts = ([d.byte_of(f"({known})", 4 * k + j) for j in range(4)] for k in range(COEFFICIENTS))
