@@ -2,6 +2,7 @@
 
 import io
 import os
+import pickle
 import signal
 import time
 from collections.abc import Iterator
@@ -250,6 +251,16 @@ def test_tasks_are_as_many_as_a_scheduler_can_hand_out() -> None:
     assert len(parts_of(files, 50, 5 * 10**6)) == 50  # little to do
     assert len(parts_of(files, 50, 3 * 10**6)) == on_engine.PARTS_EACH * 50
     assert len(parts_of(files, 0, 10**6)) == 100  # a cluster that grows when it is given tasks
+
+
+def test_what_is_shipped_does_not_grow_with_the_file() -> None:
+    sizes = []
+    for groups in (1000, 20_000):
+        file = Described(Path("/bucket/r.parquet"), "f" * 64, "1/2", {"a" * 32: "r.parquet"}, (1 << 20,) * groups)
+        parts = parts_of([file], groups // 20, 1)
+        assert {len(part.pieces[0].groups) for part in parts} <= {1, 2}
+        sizes.append(max(len(pickle.dumps(part)) for part in parts))
+    assert sizes[1] < sizes[0] + 20 < 1000
 
 
 def test_a_task_reads_with_one_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

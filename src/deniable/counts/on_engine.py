@@ -4,7 +4,7 @@ What is shipped are paths and numbers of row groups. A part is counted by one th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from platform import node
@@ -28,13 +28,14 @@ FILES_EACH = 16  # A task describes so many files; if there are no more, the dri
 
 @dataclass(frozen=True)
 class Piece:
-    """Some row groups of a file."""
+    """Some row groups of a file, and how many reports they hold. The file's others are not in it: it is shipped."""
 
     file: Described
     groups: tuple[int, ...]
+    reports: int
 
     def __len__(self) -> int:
-        return sum(self.file.groups[group] for group in self.groups)
+        return self.reports
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,13 @@ def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]
     They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH; but each
     worker has one alone where that is less than LEAST of the limit. While a cluster has no workers the limit decides.
     """
-    pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
+    pieces = [
+        Piece(alone, (group,), rows)
+        for file in files
+        for alone in [replace(file, groups=(), source={})]
+        for group, rows in enumerate(file.groups)
+        if rows
+    ]
     most = limit
     if workers:
         each = -(-sum(map(len, pieces)) // workers)
@@ -87,10 +94,12 @@ def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]
             rows = 0
         parts[-1].append(piece)
         rows += len(piece)
-    return [
-        Part(tuple(Piece(file, tuple(g for one in own for g in one.groups)) for file, own in groupby(part, _file)))
-        for part in parts
-    ]
+    return [Part(tuple(_joined(file, [*own]) for file, own in groupby(part, _file))) for part in parts]
+
+
+def _joined(file: Described, pieces: Sequence[Piece]) -> Piece:
+    """One piece of several of a file."""
+    return Piece(file, tuple(group for one in pieces for group in one.groups), sum(map(len, pieces)))
 
 
 def _file(piece: Piece) -> Described:
