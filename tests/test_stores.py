@@ -12,6 +12,7 @@ from threading import Thread
 import fsspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -212,6 +213,20 @@ def test_what_is_wrong_is_told_with_the_address(memory: str) -> None:
     ):
         with pytest.raises(dn.DeniableError, match=match):
             call()
+
+
+def test_two_spellings_of_a_file_are_the_same(memory: str) -> None:
+    """Also of one without a source of its own, which is known by its address."""
+    table = some_reports(MIXED, 5).table.replace_schema_metadata({"deniable.plan": MIXED.to_json()})
+    with fsspec.open(f"{memory}/r.parquet", "wb") as file:
+        pq.write_table(table, file)
+    other = memory.replace("://", ":///")
+    for both in ([f"{memory}/r.parquet", f"{other}/r.parquet"], [f"{other}/r.parquet", f"{memory}/r*.parquet"]):
+        with pytest.raises(dn.ReportError, match="r.parquet is given more than once"):
+            dn.count(both, order=1)
+    with pytest.raises(dn.CountError, match="would be counted twice"):
+        _ = dn.count(f"{memory}/r.parquet", order=1) + dn.count(f"{other}/r.parquet", order=1)
+    assert StoredFile("s3a://b/r.parquet").spelled == StoredFile("s3://b/r.parquet")
 
 
 def test_a_store_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

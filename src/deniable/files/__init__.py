@@ -43,7 +43,7 @@ def expanded(
             wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
             raise error(f"{one}: {f'no {files} files in this folder' if file_at(one).is_dir() else wild}")
         found += matches
-    resolved = [_resolved(path, error) for path in found]
+    resolved = [_spelled(_resolved(path, error)) for path in found]
     if len(set(resolved)) < len(resolved):
         twice = next(path for path, own in zip(found, resolved, strict=True) if resolved.count(own) > 1)
         raise error(f"{twice} is given more than once, and everybody in it would be counted as often")
@@ -61,6 +61,11 @@ def _matches(one: str | AnyFile, kinds: Mapping[str, str]) -> list[AnyFile]:
         seen = (file for file in path.iterdir() if not file.name.startswith("."))
         return [*sorted(file for file in seen if file.suffix.lower() in kinds)]
     return [*sorted(map(Path, glob.glob(str(path), recursive=True)))]  # noqa: PTH207 - it takes any path
+
+
+def _spelled(file: AnyFile) -> AnyFile:
+    """A file by the one address that it has for its store, so that two spellings are known to be the same."""
+    return file.spelled if isinstance(file, StoredFile) else file
 
 
 def _resolved(path: str | AnyFile, error: type[DeniableError]) -> AnyFile:
@@ -109,7 +114,7 @@ def new_source(words: str) -> dict[str, str]:
 
 def file_source(path: str | AnyFile) -> dict[str, str]:
     """A file as it is now, for one that does not say what its source is: by its path, its length and its time."""
-    file = file_at(path).resolve()
+    file = _spelled(file_at(path).resolve())
     name = hashlib.sha256(f"{file}/{file_state(file)}".encode(errors="replace")).hexdigest()[:32]
     return {name: file.name}
 

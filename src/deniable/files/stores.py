@@ -63,6 +63,14 @@ class StoredFile:
         """Itself: an address has no links."""
         return self
 
+    @property
+    def spelled(self) -> "StoredFile":
+        """The address that its store gives it, which other spellings of it (s3a:// for s3://) have, too."""
+        if "::" in self.address:
+            return self
+        fs, place = self._at()
+        return StoredFile(str(fs.unstrip_protocol(place)))
+
     def open(self, mode: str = "r", **options: Any) -> Any:
         """The open file, to be read from its start; an OSError, as of a path, if it cannot be opened."""
         fs, place = self._at()
