@@ -208,6 +208,8 @@ def test_what_is_wrong_is_told_with_the_address(memory: str) -> None:
         (lambda: dn.Counts.load(f"{memory}/c.npz"), "c.npz: cannot be read: no such file"),
         (lambda: dn.count([f"{memory}/there/r.parquet"] * 2), "more than once"),
         (lambda: dn.count("none://x/y.parquet"), "none://x/y.parquet: "),
+        (lambda: dn.count(f"zip://r.parquet::{memory}/a.zip"), "a.zip: files are not read from within others"),
+        (lambda: dn.count(f"zip://*.parquet::{memory}/a.zip"), "a.zip: files are not read from within others"),
         (lambda: some_reports(MIXED, 5).save(f"{memory}/there"), "it is a folder"),
         (lambda: some_reports(MIXED, 5).save("https://127.0.0.1/r.parquet"), "an address to read from"),
     ):
@@ -227,6 +229,11 @@ def test_two_spellings_of_a_file_are_the_same(memory: str) -> None:
     with pytest.raises(dn.CountError, match="would be counted twice"):
         _ = dn.count(f"{memory}/r.parquet", order=1) + dn.count(f"{other}/r.parquet", order=1)
     assert StoredFile("s3a://b/r.parquet").spelled == StoredFile("s3://b/r.parquet")
+
+
+def test_a_folder_may_have_the_name_of_a_pattern(memory: str) -> None:
+    some_reports(MIXED, 5).save(f"{memory}/data[1]/r.parquet")
+    assert dn.count(f"{memory}/data[1]", order=1).n == 5
 
 
 def test_a_store_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,7 +278,12 @@ def test_the_state_changes_with_the_file(store: str, tmp_path: Path) -> None:
 
 def test_addresses_are_told_from_paths() -> None:
     assert all(map(is_address, ("s3://b/k", "gs://b", "memory://x", "https://h/x", "simplecache::s3://b/k")))
-    assert not any(map(is_address, ("reports/x.parquet", "C:\\x", "/a://b", "a b://c", "", Path("s3:/b"), b"s3://b")))
+    assert not any(
+        map(
+            is_address,
+            ("reports/x.parquet", "C:\\x", "/a://b", "a b://c", "", Path("s3:/b"), b"s3://b", "ab::cd.parquet"),
+        )
+    )
 
 
 def test_an_address_of_this_machine_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,14 @@ from deniable.errors import DeniableError
 
 CHANGES = ("size", "ETag", "etag", "mtime", "LastModified", "created")  # What stores tell that a new file changes.
 READ_ONLY = ("http", "https")  # What is behind these addresses is read, never written.
+CACHES = ("simplecache", "filecache", "blockcache")  # These may stand before an address, and keep what was read.
 HERE = re.compile(r"(file|local)://")  # What follows is a path of this machine, and is read and written as one.
 
 
 def is_address(path: object) -> bool:
     """Whether a path is the address of something that is not on this machine's own file system."""
     return isinstance(path, StoredFile) or (
-        isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)", path) is not None
+        isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", path) is not None
     )
 
 
@@ -111,7 +112,7 @@ class StoredFile:
         fs.invalidate_cache()
         if self._asked(fs.isfile, place):
             return [self]
-        if glob.has_magic(place):
+        if glob.has_magic(place) and not self._asked(fs.isdir, place):
             found = sorted(one for one in self._asked(fs.glob, place) if _hidden(one) <= _hidden(place))
         else:
             own = (one for one in self._places() if not PurePosixPath(one).name.startswith("."))
@@ -167,6 +168,8 @@ class StoredFile:
 
     def _at(self) -> tuple[Any, str]:
         """The file system, and the place on it."""
+        if "::" in self.address and self.address.split("::")[0] not in CACHES:
+            raise DeniableError(f"{self}: files are not read from within others, as archives; unpack it")
         try:
             from fsspec.core import url_to_fs
 
