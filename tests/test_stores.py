@@ -197,6 +197,16 @@ def test_only_the_columns_that_are_needed_are_read(memory: str, monkeypatch: pyt
     assert some < size / 4 < size / 2 < sum(read)
 
 
+def test_a_small_file_is_asked_for_few_times(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its seal is looked at once when it is described, and once when it is counted."""
+    some_reports(MIXED, 50).save(f"{memory}/r.parquet")
+    opened: list[object] = []
+    plain = MemoryFileSystem.open
+    monkeypatch.setattr(MemoryFileSystem, "open", lambda *a, **o: opened.append(a) or plain(*a, **o))
+    assert dn.count(f"{memory}/r.parquet", order=2).n == 50
+    assert len(opened) == 4
+
+
 def test_what_is_wrong_is_told_with_the_address(memory: str) -> None:
     some_reports(MIXED, 10).save(f"{memory}/there/r.parquet")
     with fsspec.open(f"{memory}/there/bad.parquet", "wb") as file:

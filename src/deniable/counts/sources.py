@@ -14,7 +14,7 @@ from deniable.files import Sources, all_sources, expanded, file_state
 from deniable.files.stores import AnyFile
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
-from deniable.reports.parquet import UNREADABLE, damage, has_plan, open_parquet, plan_of, source_of
+from deniable.reports.parquet import UNREADABLE, damage, has_plan, open_parquet, open_with_source, plan_of
 from deniable.reports.reports import Reports
 from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
@@ -82,11 +82,11 @@ def described(plan: Plan | None, files: Sequence[AnyFile]) -> Descriptions:
     found, plans = [], {}
     for path in files:
         state = file_state(path) if path.is_file() else ""
-        source = open_parquet(path)
+        source, whose = open_with_source(path)
         own = file_plan(path, source, plan)
         plans[own.fingerprint] = own
         groups = tuple(source.metadata.row_group(group).num_rows for group in range(source.num_row_groups))
-        found.append(Described(path, own.fingerprint, state, source_of(path), groups))
+        found.append(Described(path, own.fingerprint, state, whose, groups))
     return Descriptions(tuple(found), plans)
 
 
