@@ -12,6 +12,7 @@ from threading import Thread
 import fsspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
@@ -196,6 +197,16 @@ def test_only_the_columns_that_are_needed_are_read(memory: str, monkeypatch: pyt
     assert some < size / 4 < size / 2 < sum(read)
 
 
+def test_a_small_file_is_asked_for_few_times(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its seal is looked at once when it is described, and once when it is counted."""
+    some_reports(MIXED, 50).save(f"{memory}/r.parquet")
+    opened: list[object] = []
+    plain = MemoryFileSystem.open
+    monkeypatch.setattr(MemoryFileSystem, "open", lambda *a, **o: opened.append(a) or plain(*a, **o))
+    assert dn.count(f"{memory}/r.parquet", order=2).n == 50
+    assert len(opened) == 4
+
+
 def test_what_is_wrong_is_told_with_the_address(memory: str) -> None:
     some_reports(MIXED, 10).save(f"{memory}/there/r.parquet")
     with fsspec.open(f"{memory}/there/bad.parquet", "wb") as file:
@@ -207,11 +218,32 @@ def test_what_is_wrong_is_told_with_the_address(memory: str) -> None:
         (lambda: dn.Counts.load(f"{memory}/c.npz"), "c.npz: cannot be read: no such file"),
         (lambda: dn.count([f"{memory}/there/r.parquet"] * 2), "more than once"),
         (lambda: dn.count("none://x/y.parquet"), "none://x/y.parquet: "),
+        (lambda: dn.count(f"zip://r.parquet::{memory}/a.zip"), "a.zip: files are not read from within others"),
+        (lambda: dn.count(f"zip://*.parquet::{memory}/a.zip"), "a.zip: files are not read from within others"),
         (lambda: some_reports(MIXED, 5).save(f"{memory}/there"), "it is a folder"),
         (lambda: some_reports(MIXED, 5).save("https://127.0.0.1/r.parquet"), "an address to read from"),
     ):
         with pytest.raises(dn.DeniableError, match=match):
             call()
+
+
+def test_two_spellings_of_a_file_are_the_same(memory: str) -> None:
+    """Also of one without a source of its own, which is known by its address."""
+    table = some_reports(MIXED, 5).table.replace_schema_metadata({"deniable.plan": MIXED.to_json()})
+    with fsspec.open(f"{memory}/r.parquet", "wb") as file:
+        pq.write_table(table, file)
+    other = memory.replace("://", ":///")
+    for both in ([f"{memory}/r.parquet", f"{other}/r.parquet"], [f"{other}/r.parquet", f"{memory}/r*.parquet"]):
+        with pytest.raises(dn.ReportError, match="r.parquet is given more than once"):
+            dn.count(both, order=1)
+    with pytest.raises(dn.CountError, match="would be counted twice"):
+        _ = dn.count(f"{memory}/r.parquet", order=1) + dn.count(f"{other}/r.parquet", order=1)
+    assert StoredFile("s3a://b/r.parquet").spelled == StoredFile("s3://b/r.parquet")
+
+
+def test_a_folder_may_have_the_name_of_a_pattern(memory: str) -> None:
+    some_reports(MIXED, 5).save(f"{memory}/data[1]/r.parquet")
+    assert dn.count(f"{memory}/data[1]", order=1).n == 5
 
 
 def test_a_store_whose_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +288,12 @@ def test_the_state_changes_with_the_file(store: str, tmp_path: Path) -> None:
 
 def test_addresses_are_told_from_paths() -> None:
     assert all(map(is_address, ("s3://b/k", "gs://b", "memory://x", "https://h/x", "simplecache::s3://b/k")))
-    assert not any(map(is_address, ("reports/x.parquet", "C:\\x", "/a://b", "a b://c", "", Path("s3:/b"), b"s3://b")))
+    assert not any(
+        map(
+            is_address,
+            ("reports/x.parquet", "C:\\x", "/a://b", "a b://c", "", Path("s3:/b"), b"s3://b", "ab::cd.parquet"),
+        )
+    )
 
 
 def test_an_address_of_this_machine_is_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Where reports come from: files, folders and patterns of names are counted as in memory; bad ones are named."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import deniable as dn
+from deniable.counts import sources
 from deniable.reports.parquet import write
 from tests.support.memory import needs_proc, peak_kilobytes
 from tests.support.situations import MIXED, PLANS, values
@@ -162,3 +164,64 @@ def test_empty_pieces_of_a_table_do_not_matter() -> None:
     pieces = pa.concat_tables([reports.table.slice(7, 0), reports.table.slice(0, 13), reports.table.slice(13, 0)])
     assert len(dn.Reports(MIXED, pieces)) == 13
     assert len(dn.Reports(MIXED, pa.concat_tables([pieces, reports.table.slice(13)]))) == 50
+
+
+def test_a_schema_is_read_once_however_many_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrow makes it again whenever it is asked for, from all columns."""
+    plan = dn.Plan(dn.Schema([dn.Flag(f"q{k}") for k in range(40)]), epsilon=40.0)
+    some_reports(plan, 5).save(tmp_path / "r.parquet")
+    plain, made = pq.ParquetFile.schema_arrow, []
+    monkeypatch.setattr(pq.ParquetFile, "schema_arrow", property(lambda self: made.append(1) or plain.fget(self)))
+    assert dn.count(tmp_path / "r.parquet", order=1).n == 5
+    assert 1 <= len(made) <= 5
+
+
+def between(monkeypatch: pytest.MonkeyPatch, what: Callable[[], object]) -> None:
+    """Let something happen when files were described, and before the first is read."""
+    plain = sources.described
+
+    def described(*given: Any) -> Any:
+        found = plain(*given)
+        what()
+        return found
+
+    monkeypatch.setattr(sources, "described", described)
+
+
+def test_a_file_that_changes_on_the_way_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be counted by the plan of the file that it was."""
+    path = tmp_path / "r.parquet"
+    mine, other = (
+        dn.Plan(dn.Schema([dn.Flag("a")]), {"a": dn.RandomizedResponse(epsilon=epsilon)}) for epsilon in (3.0, 0.1)
+    )
+    some_reports(mine, 50).save(path)
+    between(monkeypatch, lambda: some_reports(other, 500).save(path))
+    with pytest.raises(dn.ReportError, match=r"r.parquet: has changed since counting began; count again"):
+        dn.count(path, order=1)
+    between(monkeypatch, path.unlink)
+    with pytest.raises(dn.ReportError, match=r"r.parquet: was there when counting began, and is not any more"):
+        dn.count(path, order=1)
+
+
+def test_a_file_that_changes_while_it_is_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "r.parquet"
+    some_reports(MIXED, 50).save(path)
+    plain = sources.part_batches
+
+    def part_batches(*given: Any) -> Any:
+        yield from plain(*given)
+        some_reports(MIXED, 60).save(path)
+
+    monkeypatch.setattr(sources, "part_batches", part_batches)
+    with pytest.raises(dn.ReportError, match=r"r.parquet: has changed since counting began"):
+        dn.count(path, order=1)
+
+
+def test_a_file_that_comes_too_late_is_no_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or what holds it could not be added to what does not."""
+    some_reports(MIXED, 50).save(tmp_path / "0.parquet")
+    between(monkeypatch, lambda: some_reports(MIXED, 30).save(tmp_path / "1.parquet"))
+    first = dn.count(tmp_path, order=2)
+    monkeypatch.undo()
+    assert (first.n, [*first.sources.values()]) == (50, ["0.parquet"])
+    assert (first + dn.count(tmp_path / "1.parquet", order=2)).n == 80

@@ -91,6 +91,55 @@ def test_every_pair_is_counted_in_one_query(name: str) -> None:
                     assert np.array_equal(mine.evidence(*units), theirs.evidence(*units))
 
 
+UNARY = dn.UnaryEncoding.symmetric(1.0)
+ONE_LARGE = dn.Plan(  # of which every pair is counted by one table of all three
+    dn.Schema([dn.Choice("town", values(60)), dn.Flag("a"), dn.Flag("b")]),
+    {"town": dn.GRR(epsilon=4.0), "a": dn.RandomizedResponse(epsilon=1.0), "b": dn.RandomizedResponse(epsilon=1.0)},
+)
+MANY_ALONE = dn.Plan(
+    dn.Schema([dn.Choice("x", values(20)), dn.Choice("y", values(3)), dn.Flag("a")]),
+    {"x": UNARY, "y": UNARY, "a": dn.RandomizedResponse(epsilon=1.0)},
+)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize(
+    "plan",
+    [MIXED, EVERY["arms of unequal length"], EVERY["blocks beside questions alone"], ONE_LARGE, MANY_ALONE],
+    ids=["mixed", "arms", "blocks", "one large", "patterns too many"],
+)
+def test_a_day_of_a_database_adds_to_a_day_of_files(plan: dn.Plan, order: int) -> None:
+    """Files are counted as moments of every pair, or as one table of all, and queries group by tables."""
+    first, second = some_reports(plan, 30), some_reports(plan, 20)
+    ours = dn.count_patterns(plan, in_duckdb(first, [])(dn.sql(plan, order=order)))
+    theirs = dn.count(second, order=order)
+    expected = dn.count(first, order=order) + theirs
+    for found in (ours + theirs, theirs + ours):
+        assert found.n == 50
+        assert len(found.sources) == 2
+        for mine, right in zip(found.arms, expected.arms, strict=True):
+            names = mine.plan.units.schema.names
+            for units in combinations(names, min(order, len(names))):
+                assert np.array_equal(mine.evidence(*units), right.evidence(*units))
+
+
+def test_some_pairs_do_not_add_to_every_pair() -> None:
+    some = dn.count(some_reports(MIXED, 9), [["flag", "grr"], ["flag", "sue"]])
+    with pytest.raises(dn.CountError, match="counts of different tables do not add"):
+        _ = some + dn.count(some_reports(MIXED, 9), order=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", [UNARY, dn.SubsetSelection(epsilon=2.0)], ids=["unary", "subsets"])
+def test_a_thousand_values_are_not_nested_too_deeply(protocol: Any) -> None:
+    """To a depth of 1 000 duckdb takes expressions."""
+    plan = dn.Plan(dn.Schema([dn.Choice("c", values(1100))]), {"c": protocol})
+    reports = some_reports(plan, 5)
+    run = in_duckdb(reports, reports.to_bytes())
+    for where in TABLES:
+        assert dn.count_patterns(plan, run(dn.sql(plan, ["c"], **where))) == dn.count(reports, ["c"])
+
+
 def test_several_tables_and_no_reports() -> None:
     for plan in (MIXED, EVERY["two arms"]):
         names = [list(pair) for pair in combinations(plan.schema.names[:3], 2)] if plan is MIXED else [["f0"], ["f1"]]
@@ -127,6 +176,39 @@ def test_a_report_that_cannot_be_comes_back_and_is_refused(column: str, value: o
     unit = column.partition(":")[0]
     for names in ([unit], [unit, "sue"], ["oue", "hash", "grr", "flag"]):  # the last has too many patterns to keep
         refused(MIXED, names, spoilt, [], r"1 reports show of '|\d+ reports show of '", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("plan", "unit"), [(MIXED, "oue"), (MANY_ALONE, "x")], ids=["patterns", "places"])
+def test_a_report_that_cannot_be_is_refused_in_postgres_too(plan: dn.Plan, unit: str, database: str) -> None:  # noqa: F811
+    """Where patterns are too many to be kept, a report is joined with the bits that it shows."""
+    reports = some_reports(plan, 20)
+    column = f"{unit}: v3"
+    own = reports.table[column].to_pylist()
+    bits = pa.array([None, *own[1:]], pa.bool_())
+    spoilt = reports.table.set_column(reports.table.column_names.index(column), column, bits)
+    with psycopg.connect(database, autocommit=True, row_factory=dict_row) as connection:
+        query = dn.sql(plan, [unit], dialect="postgres")
+        assert ("JOIN LATERAL" in query) == (plan is MANY_ALONE)  # whose time does not grow with the square of values
+        with pytest.raises(dn.CountError, match=f"reports show of '{unit}' what no report"):
+            dn.count_patterns(plan, in_postgres(connection, spoilt, [])(query))
+        rows = in_postgres(connection, reports, [])(query)
+        assert dn.count_patterns(plan, rows) == dn.count(reports, [unit])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("bucket", [1.5, 0.4, -0.4, float("nan"), float("inf")])
+def test_a_bucket_that_is_not_whole_is_refused(bucket: float) -> None:
+    """Databases round it, to that of another report."""
+    table = some_reports(MIXED, 20).table
+    place = table.column_names.index("hash: bucket")
+    floats = table.set_column(place, "hash: bucket", table["hash: bucket"].cast(pa.float64()))
+    run = in_duckdb(floats, [])
+    assert dn.count_patterns(MIXED, run(dn.sql(MIXED, ["hash"]))) == dn.count(dn.Reports(MIXED, table), ["hash"])
+    spoilt = table.set_column(place, "hash: bucket", pa.array([bucket, *table["hash: bucket"].to_pylist()[1:]]))
+    refused(MIXED, ["hash"], spoilt, [], "1 reports show of 'hash'", 0)
+    with pytest.raises(dn.ReportError, match="a bucket is a whole number from 0|buckets, and it shows a higher one"):
+        dn.count(dn.Reports(MIXED, spoilt), ["hash"])
 
 
 def test_bytes_that_cannot_be_are_refused() -> None:
@@ -181,6 +263,16 @@ BAD_ROWS = {
         pa.Table.from_arrays([pa.array([one]) for one in (1, 0, 3)], names=["age", "age", "n"]),
         "have the same name",
     ),
+    "nothing beside something": (
+        [{"unit 0": 1, "age": 0, "n": 5}, {"unit 0": None, "age": None, "n": 7}],
+        "rows of 7 reports show nothing, beside tables of 5 reports",
+    ),
+    "nothing, as often": ([{"age": 0, "n": 5}, {"age": None, "n": 5}], "rows of 5 reports show nothing"),
+    "rounded": (pa.table({"age": [0], "n": pa.array([2.0**53])}), r"of 2\^53 and more, which are rounded"),
+    "no number": (pa.table({"age": [0], "n": pa.array([float("nan")])}), "whole numbers of reports"),
+    "dates": (pa.table({"age": [0], "n": pa.array([0], pa.date32())}), "whole numbers of reports"),
+    "lists": (pa.table({"age": [0], "n": [[1]]}), "whole numbers of reports"),
+    "structs": (pa.table({"age": [0], "n": [{"x": 1}]}), "whole numbers of reports"),
     "no rows": ([], "rows are a list of mappings"),
     "no table": (7, "speaks Arrow"),
 }
@@ -196,6 +288,32 @@ def test_what_a_row_does_not_have_is_of_another_table() -> None:
     counts = dn.count_patterns(TWO, [{"unit 0": 1, "n": 5}, {"age": "old", "n": 5}])
     assert counts.array("n").tolist() == [5, 5]
     assert counts.array("age").tolist() == [5, 0, 5]
+
+
+def test_floats_are_taken_while_they_are_exact() -> None:
+    rows = pa.table({"age": [0, 1], "n": pa.array([2.0**53 - 1, 0.0])})
+    assert dn.count_patterns(TWO, rows).n == 2**53 - 1
+
+
+TWO_ARMS = dn.Plan(dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y"])]), epsilon=4.0, arms=[["a"], ["b"]])
+
+
+@pytest.mark.parametrize("b", [1, "y"])
+def test_what_an_arm_does_not_ask_is_refused(b: object) -> None:
+    with pytest.raises(dn.CountError, match=r"5 reports of an arm show 'b', which that arm does not ask: it asks 'a'"):
+        dn.count_patterns(TWO_ARMS, [{"arm": 0, "a": 1, "b": b, "n": 5}, {"arm": 1, "b": b, "n": 7}])
+    found = dn.count_patterns(TWO_ARMS, [{"arm": 0, "a": 1, "n": 5}, {"arm": 1, "b": b, "n": 7}])
+    assert [arm.n for arm in found.arms] == [5, 7]
+
+
+def test_rows_of_two_queries_are_taken_together() -> None:
+    """The second says of the arm that it does not ask how many reports there are."""
+    reports = some_reports(TWO_ARMS, 40)
+    run = in_duckdb(reports, [])
+    rows = [row for name in "ab" for row in run(dn.sql(TWO_ARMS, [name])).to_pylist()]
+    assert dn.count_patterns(TWO_ARMS, rows) == dn.count(reports, [["a"], ["b"]])
+    with pytest.raises(dn.CountError, match="show nothing, beside tables of"):
+        dn.count_patterns(TWO_ARMS, [*rows, {"arm": 0, "n": 1}])
 
 
 @pytest.mark.parametrize("n", [2**31, 2**53 + 1, 2**63 - 1])
@@ -222,6 +340,11 @@ def test_more_than_64_bits_is_an_error_and_never_wraps() -> None:
             dn.count_patterns(TWO, more)
     with pytest.raises(dn.CountError, match="more than 64-bit integers"):
         dn.count_patterns(MIXED, [{"sue": 5, "n": 2**63 - 1}, {"sue": 5, "n": 1}])
+
+
+def test_arms_that_are_too_many_together_are_an_error() -> None:
+    with pytest.raises(dn.CountError, match="^9223372036854775808 reports are more than 64-bit integers can count"):
+        dn.count_patterns(TWO_ARMS, [{"arm": 0, "a": 1, "n": 2**62}, {"arm": 1, "b": 1, "n": 2**62}])
 
 
 @pytest.mark.parametrize("asked", [["grr"], ["grr", "sue"], ["grr", "many"]], ids=["values", "patterns", "places"])

@@ -11,6 +11,7 @@ import deniable as dn
 from deniable import client
 from deniable.kernels import perturb
 from deniable.reports.randomize import randomize_codes
+from deniable.reports.reading.problems import LeftOut
 from spec.make_vectors import PATH, vectors
 from tests.support.all_draws import SINGLES, by_bulk, check_all_draws
 from tests.support.scripted import bulk_draws, client_source, some_draws, some_records
@@ -101,7 +102,7 @@ def test_an_engine_or_data_of_one_are_randomized_there_and_never_by_a_seed(monke
     module = sys.modules[dn.randomize.__module__]
     plan, engine, data = PLANS["one flag"], object(), object()
     given: list[tuple[object, ...]] = []
-    monkeypatch.setattr(module, "randomize_on", lambda *all_of_it: given.append(all_of_it))
+    monkeypatch.setattr(module, "randomize_on", lambda *all_of_it: (given.append(all_of_it), LeftOut()))
     monkeypatch.setattr(module, "is_distributed", lambda one: one is data)
     dn.randomize("answers.csv", plan, engine=engine, output="reports")
     dn.randomize(data, plan, keep_going=True)

@@ -114,14 +114,16 @@ def add_count(commands: "Commands") -> None:
         metavar="ADDRESS",
         help="where the cluster is: Dask's tcp://host:8786; Spark's spark://host:7077, or local[*] for this machine",
     )
-    command.set_defaults(run=_count)
+    command.set_defaults(run=partial(_count, refuse=command.error))
 
 
-def _count(arguments: argparse.Namespace) -> None:
+def _count(arguments: argparse.Namespace, refuse: Callable[[str], Any]) -> None:
     from deniable.counts.count import count
     from deniable.counts.sources import find_files
     from deniable.survey.plan import Plan
 
+    if (arguments.engine is None) != (arguments.scheduler is None):
+        refuse("a cluster is named by --engine dask (or spark) and --scheduler ADDRESS; give both")
     tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
@@ -138,8 +140,6 @@ def _count(arguments: argparse.Namespace) -> None:
 @contextmanager
 def _engine(name: str | None, scheduler: str | None) -> Iterator[Any]:
     """The engine that options ask for, if they do: a client or a session that ends with the command."""
-    if (name is None) != (scheduler is None):
-        raise DeniableError("a cluster is named by --engine dask (or spark) and --scheduler ADDRESS; give both")
     if name is None:
         yield None
         return
@@ -208,13 +208,15 @@ def add_sql(commands: "Commands") -> None:
     command.add_argument(
         "--packed", metavar="COLUMN", help="the column of bytes that holds whole reports, if they are stored as sent"
     )
-    command.set_defaults(run=_sql, stopped="stopped")
+    command.set_defaults(run=partial(_sql, refuse=command.error), stopped="stopped")
 
 
-def _sql(arguments: argparse.Namespace) -> None:
+def _sql(arguments: argparse.Namespace, refuse: Callable[[str], Any]) -> None:
     from deniable.counts.warehouse.query import sql
     from deniable.survey.plan import Plan
 
+    if bool(arguments.features) == (arguments.order is not None):
+        refuse("give the features of a table, or --order 2 for every pair; one of these")
     plan = Plan.load(arguments.plan)
     print(
         sql(

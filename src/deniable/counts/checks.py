@@ -101,7 +101,9 @@ def checked_total(n: Any, asked: int) -> int:
     """How many respondents there are: those counted, if nothing else is said, and never fewer."""
     if n is None:
         return asked
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not asked <= n <= MOST:
+    if isinstance(n, int | np.integer) and n > MOST:
+        raise CountError(f"{n} reports are more than 64-bit integers can count")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < asked:
         raise CountError(
             f"n must be a whole number of respondents, at least the {asked} that were counted; found {abbreviated(n)}"
         )

@@ -13,7 +13,7 @@ from typing import Any
 from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
 from deniable.counts.on_engine import count_on
-from deniable.counts.sources import Batch, find_files, origin, source
+from deniable.counts.sources import Batch, find_files, source
 from deniable.counts.tally import Tally
 from deniable.errors import CountError, abbreviated
 from deniable.files.stores import AnyFile
@@ -73,8 +73,7 @@ def count(
             raise CountError("an engine counts files, with as many workers as it has; give paths, and no workers=")
         return count_on(engine_of(engine), find_files(reports), names, order, plan)
     most = processors() if workers is None else _checked_workers(workers)
-    plan, total, batches = source(reports, plan)
-    sources = origin(reports)
+    plan, total, batches, sources = source(reports, plan)
     tally = Tally.of(plan, names, order=order, expected=total)
     rows = tally.batch_rows(total, most)
     many = total >= MANY * len(tally.arms)  # else threads wait for each other more than they count
@@ -93,7 +92,7 @@ def count_table(reports: Reports | str | AnyFile | Sequence[str | AnyFile], name
 
     Generalized least squares over arms takes what blocks say of other questions, too: every arm is counted whole.
     """
-    plan, _, _ = source(reports)
+    plan, *_ = source(reports)
     if plan.has_arms and Tally.of(plan).will_hold(check_asked(plan, names)):
         return count(reports)
     return count(reports, names)

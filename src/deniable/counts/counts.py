@@ -14,9 +14,9 @@ reports, every evidence column), which holds each pair's (triple's) tensor as a 
 table for each. `Counts.array` finds a table in any of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
-from deniable.counts.counts_files import read_arrays, write_arrays
-from deniable.counts.layout import MOST, UNKNOWN, Array, Names, Repeats, called, column_places, frozen, patterns_shape
+from deniable.counts.counts_files import patterns_at, read_arrays, write_arrays
+from deniable.counts.layout import MOST, UNKNOWN, Array, Names, Repeats, called, column_places, frozen
 from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, check_ending, check_target, joined_sources, new_source
 from deniable.files.stores import AnyFile
@@ -253,16 +253,32 @@ class Counts:
             arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
             return Counts(self.plan, arms=arms).of_sources(sources).with_repeats(self.repeats + other.repeats)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
-            raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
+            if not (self._gives(other) and other._gives(self)):
+                raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
+            both = dict.fromkeys([*self.tables, *other.tables])
+            return self._as_tables(both) + other._as_tables(both)
         if self.n > MOST - other.n:
             raise CountError(f"{self.n} and {other.n} reports are more than 64-bit integers can count")
         moments = None if self.moments is None or other.moments is None else self.moments + other.moments
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
-        both = self.patterns.keys() & other.patterns.keys()
-        patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
+        known = self.patterns.keys() & other.patterns.keys()
+        patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in known}
         n = self.n + other.n
         made = Counts(self.plan, tables, n=n, moments=moments, patterns=patterns).of_sources(sources)
         return made.with_repeats(self.repeats + other.repeats)
+
+    def _gives(self, other: Self) -> bool:
+        """Whether every table of other counts, also of those that their moments hold, is held here."""
+        order = min(_order(other), len(self.plan.units.schema))
+        of_moments = combinations(self.plan.units.schema.names, order) if order > _order(self) else ()
+        return all(self.holds_units(units) for units in chain(other.tables, of_moments))
+
+    def _as_tables(self, tables: Iterable[Names]) -> "Counts":
+        """The same counts as tables alone."""
+        made = object.__new__(Counts)
+        own = {names: self.evidence(*names) for names in tables}
+        made.__dict__.update(self.__dict__, tables=MappingProxyType(own), moments=None)
+        return made
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -346,29 +362,12 @@ class Counts:
         names = {at: tuple(arrays[f"names {at}"].tolist()) for at in places}
         tables = {names[at]: arrays[f"table {at}"] for at in places}
         patterns = {
-            names[at]: _from_places(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
+            names[at]: patterns_at(plan, names[at], arrays[f"patterns {at}"], arrays[f"shown {at}"])
             for at in places
             if f"patterns {at}" in arrays
         }
         n = int(arrays["n"]) if "n" in arrays else None
         return cls(plan, tables, n=n, moments=arrays.get("moments"), patterns=patterns)
-
-
-def _from_places(plan: Plan, names: Names, places: Array, numbers: Array) -> Array:
-    """An array of patterns from those that were shown, rising places and numbers of reports."""
-    shape = patterns_shape(plan, names)
-    if (
-        shape is None
-        or places.dtype.kind not in "iu"
-        or numbers.dtype.kind not in "iu"
-        or places.shape != numbers.shape
-    ):
-        raise ValueError("not patterns")
-    line = np.zeros(prod(shape), np.int64)
-    if len(places) and (places[0] < 0 or (np.diff(places) <= 0).any()):
-        raise ValueError("not places")
-    line[places] = numbers
-    return line.reshape(shape)
 
 
 def _places(names: Sequence[str], table: Names) -> list[int]:

@@ -197,3 +197,20 @@ def _shapes(plan: Plan, kind: str, names: Names, header: Header) -> list[tuple[i
             raise CountError(f"{header.key!r} has more patterns than its plan gives")
         return [header.shape]
     raise CountError(f"{header.key!r} is nothing that counts have")
+
+
+def patterns_at(plan: Plan, names: Names, places: npt.NDArray[Any], numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array of patterns from those that were shown, rising places and numbers of reports."""
+    shape = patterns_shape(plan, names)
+    if (
+        shape is None
+        or places.dtype.kind not in "iu"
+        or numbers.dtype.kind not in "iu"
+        or places.shape != numbers.shape
+    ):
+        raise ValueError("not patterns")
+    line = np.zeros(prod(shape), np.int64)
+    if len(places) and (places[0] < 0 or (np.diff(places) <= 0).any()):
+        raise ValueError("not places")
+    line[places] = numbers
+    return line.reshape(shape)

@@ -4,21 +4,19 @@ What is shipped are paths and numbers of row groups. A part is counted by one th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from platform import node
 from typing import Any
 
 from deniable.counts.counts import Counts
-from deniable.counts.sources import file_plan, part_batches
+from deniable.counts.sources import Described, Descriptions, check_unchanged, described, part_batches
 from deniable.counts.tally import Tally
-from deniable.errors import CountError, ReportError
-from deniable.files import Sources, file_state, joined_sources
+from deniable.errors import ReportError
 from deniable.files.stores import AnyFile
 from deniable.reports.engines.engine import Engine, total
 from deniable.reports.fields import fields
-from deniable.reports.parquet import open_parquet, source_of
 from deniable.survey.plan import Plan
 
 PART_CELLS = 1 << 28  # A task reads at most about so many values, reports times columns: a second or two.
@@ -29,36 +27,15 @@ FILES_EACH = 16  # A task describes so many files; if there are no more, the dri
 
 
 @dataclass(frozen=True)
-class Described:
-    """A file of reports: its state, its source, and the rows of each row group."""
-
-    path: AnyFile
-    fingerprint: str
-    state: str
-    source: Sources
-    groups: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Descriptions:
-    """Some files, and their plans by fingerprint. They add."""
-
-    files: tuple[Described, ...]
-    plans: dict[str, Plan] = field(hash=False)
-
-    def __add__(self, other: "Descriptions") -> "Descriptions":
-        return Descriptions(self.files + other.files, self.plans | other.plans)
-
-
-@dataclass(frozen=True)
 class Piece:
-    """Some row groups of a file."""
+    """Some row groups of a file, and how many reports they hold. The file's others are not in it: it is shipped."""
 
     file: Described
     groups: tuple[int, ...]
+    reports: int
 
     def __len__(self) -> int:
-        return sum(self.file.groups[group] for group in self.groups)
+        return self.reports
 
 
 @dataclass(frozen=True)
@@ -76,11 +53,7 @@ def count_on(engine: Engine, files: Sequence[AnyFile], names: Any, order: int | 
     every = [file.resolve() if isinstance(file, Path) else file for file in files]
     chunks = [every[start : start + FILES_EACH] for start in range(0, len(every), FILES_EACH)]
     found: Descriptions = described(plan, every) if len(chunks) == 1 else total(engine, described, plan, chunks)
-    _check_one_plan(found)
-    own = next(iter(found.plans.values()))
-    sources: Sources = {}
-    for file in found.files:
-        sources = joined_sources(sources, file.source, CountError, f"{file.path} and a file before it")
+    own, sources = found.plan, found.sources
     tally = Tally.of(own, names, order=order)  # refuses here what cannot be counted
     tasks = parts_of(found.files, engine.workers, PART_CELLS // _columns(own, tally))
     if not tasks:
@@ -99,12 +72,20 @@ def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]
     """Tasks of about the same size, large files in several and small ones together: of about `limit` reports at most.
 
     They are larger if they would be more than MOST_EACH for each worker, and smaller if fewer than PARTS_EACH; but each
-    worker has one alone where that is less than LEAST of the limit.
+    worker has one alone where that is less than LEAST of the limit. While a cluster has no workers the limit decides.
     """
-    pieces = [Piece(file, (group,)) for file in files for group, rows in enumerate(file.groups) if rows]
-    each = -(-sum(map(len, pieces)) // workers)
-    fewest = PARTS_EACH if each > LEAST * limit else 1
-    most = min(max(limit, -(-each // MOST_EACH)), -(-each // fewest))
+    pieces = [
+        Piece(alone, (group,), rows)
+        for file in files
+        for alone in [replace(file, groups=(), source={})]
+        for group, rows in enumerate(file.groups)
+        if rows
+    ]
+    most = limit
+    if workers:
+        each = -(-sum(map(len, pieces)) // workers)
+        fewest = PARTS_EACH if each > LEAST * limit else 1
+        most = min(max(limit, -(-each // MOST_EACH)), -(-each // fewest))
     parts: list[list[Piece]] = []
     rows = most
     for piece in pieces:
@@ -113,40 +94,19 @@ def parts_of(files: Sequence[Described], workers: int, limit: int) -> list[Part]
             rows = 0
         parts[-1].append(piece)
         rows += len(piece)
-    return [
-        Part(tuple(Piece(file, tuple(g for one in own for g in one.groups)) for file, own in groupby(part, _file)))
-        for part in parts
-    ]
+    return [Part(tuple(_joined(file, [*own]) for file, own in groupby(part, _file))) for part in parts]
+
+
+def _joined(file: Described, pieces: Sequence[Piece]) -> Piece:
+    """One piece of several of a file."""
+    return Piece(file, tuple(group for one in pieces for group in one.groups), sum(map(len, pieces)))
 
 
 def _file(piece: Piece) -> Described:
     return piece.file
 
 
-def _check_one_plan(found: Descriptions) -> None:
-    first = found.files[0]
-    for file in found.files:
-        if file.fingerprint != first.fingerprint:
-            raise CountError(
-                f"{file.path} is of another plan than {first.path}: {file.fingerprint}, not {first.fingerprint}; "
-                "count them apart"
-            )
-
-
 # -- what workers do ---------------------------------------------------------------------------------------------------
-
-
-def described(plan: Plan | None, files: Sequence[AnyFile]) -> Descriptions:
-    """What some files hold, by their footers."""
-    found, plans = [], {}
-    for path in files:
-        state = file_state(path) if path.is_file() else ""
-        source = open_parquet(path)
-        own = file_plan(path, source, plan)
-        plans[own.fingerprint] = own
-        groups = tuple(source.metadata.row_group(group).num_rows for group in range(source.num_row_groups))
-        found.append(Described(path, own.fingerprint, state, source_of(path), groups))
-    return Descriptions(tuple(found), plans)
 
 
 def tally_of(job: tuple[Plan, Any, int | None], part: Part) -> Tally:
@@ -169,5 +129,4 @@ def _check_unchanged(file: Described) -> None:
             f"{file.path}: was there when counting began, and {node()}, which is to count it, does not find it. Was it "
             "removed, or is it where only the driver can look? Workers need a path or an address that they can open"
         )
-    if file_state(file.path) != file.state:
-        raise ReportError(f"{file.path}: has changed since counting began; count again")
+    check_unchanged(file)

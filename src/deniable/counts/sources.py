@@ -1,7 +1,8 @@
 """Where the reports that are counted come from: memory, or Parquet files, in batches."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -9,11 +10,11 @@ import pyarrow as pa
 from deniable.counts.evidence_planes import gather, gather_from
 from deniable.counts.layout import Names
 from deniable.errors import CountError, PlanError, ReportError, abbreviated
-from deniable.files import Sources, expanded, joined_sources
+from deniable.files import Sources, all_sources, expanded, file_state
 from deniable.files.stores import AnyFile
 from deniable.reports.arm_row_groups import arm_batches
 from deniable.reports.fields import fields
-from deniable.reports.parquet import UNREADABLE, damage, has_plan, open_parquet, plan_of, source_of
+from deniable.reports.parquet import UNREADABLE, damage, has_plan, open_parquet, open_with_source, plan_of
 from deniable.reports.reports import Reports
 from deniable.reports.wide_table import ArmBatch
 from deniable.survey.plan import Plan
@@ -32,14 +33,69 @@ class Batch:
         return self.reports
 
 
-def origin(reports: Reports | str | AnyFile | Sequence[str | AnyFile]) -> Sources:
-    """Whose reports these are: `Reports`, or each of some files. Two files with the same are an error."""
-    found: Sources = {}
-    if isinstance(reports, Reports):
-        return reports.source
-    for path in find_files(reports):
-        found = joined_sources(found, source_of(path), CountError, f"{path} and a file before it")
-    return found
+@dataclass(frozen=True)
+class Described:
+    """A file of reports: its state, its source, and the rows of each row group."""
+
+    path: AnyFile
+    fingerprint: str
+    state: str
+    source: Sources
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """Some files, and their plans by fingerprint. They add."""
+
+    files: tuple[Described, ...]
+    plans: dict[str, Plan] = field(hash=False)
+
+    def __add__(self, other: "Descriptions") -> "Descriptions":
+        return Descriptions(self.files + other.files, self.plans | other.plans)
+
+    @property
+    def total(self) -> int:
+        """How many reports they hold."""
+        return sum(sum(file.groups) for file in self.files)
+
+    @property
+    def plan(self) -> Plan:
+        """The one plan of all files; several are an error."""
+        first = self.files[0]
+        for file in self.files:
+            if file.fingerprint != first.fingerprint:
+                raise CountError(
+                    f"{file.path} is of another plan than {first.path}: {file.fingerprint}, not {first.fingerprint}; "
+                    "count them apart"
+                )
+        return self.plans[first.fingerprint]
+
+    @property
+    def sources(self) -> Sources:
+        """Whose reports they hold; two files with the same are an error."""
+        return all_sources(((file.source, f"{file.path} and a file before it") for file in self.files), CountError)
+
+
+def described(plan: Plan | None, files: Sequence[AnyFile]) -> Descriptions:
+    """What some files hold, by their footers."""
+    found, plans = [], {}
+    for path in files:
+        state = file_state(path) if path.is_file() else ""
+        source, whose = open_with_source(path)
+        own = file_plan(path, source, plan)
+        plans[own.fingerprint] = own
+        groups = tuple(source.metadata.row_group(group).num_rows for group in range(source.num_row_groups))
+        found.append(Described(path, own.fingerprint, state, whose, groups))
+    return Descriptions(tuple(found), plans)
+
+
+def check_unchanged(file: Described) -> None:
+    """Refuse a file that is not what it was when it was described."""
+    if not file.path.is_file():
+        raise ReportError(f"{file.path}: was there when counting began, and is not any more; was it removed?")
+    if file_state(file.path) != file.state:
+        raise ReportError(f"{file.path}: has changed since counting began; count again")
 
 
 Batches = Callable[[Sequence[Names], int], Iterator[Batch]]  # of these units of each arm, with so many rows
@@ -47,15 +103,19 @@ Batches = Callable[[Sequence[Names], int], Iterator[Batch]]  # of these units of
 
 def source(
     reports: Reports | str | AnyFile | Sequence[str | AnyFile], given: Plan | None = None
-) -> tuple[Plan, int, Batches]:
-    """The plan, the number of reports, and how to get batches of them."""
+) -> tuple[Plan, int, Batches, Sources]:
+    """The plan, the number of reports, how to get batches of them, and whose they are."""
     if isinstance(reports, Reports):
         if given not in (None, reports.plan):
             raise CountError(f"these reports are of plan {reports.plan.fingerprint}, not {given.fingerprint}")
-        return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows)
-    files = find_files(reports)
-    plan, total = plan_and_total(files, given)
-    return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
+        return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows), reports.source
+    found = described(given, find_files(reports))
+    plan, total = found.plan, found.total
+
+    def batches(names: Sequence[Names], rows: int) -> Iterator[Batch]:
+        return watched(_stream(plan, found.files, names, rows), "reports counted", total)
+
+    return plan, total, batches, found.sources
 
 
 def _slices(reports: Reports, names: Sequence[Names], rows: int) -> Iterator[Batch]:
@@ -64,10 +124,12 @@ def _slices(reports: Reports, names: Sequence[Names], rows: int) -> Iterator[Bat
             yield Batch(*gather_from(part, start, rows, units), arm)
 
 
-def _stream(plan: Plan, files: Sequence[AnyFile], names: Sequence[Names], rows: int) -> Iterator[Batch]:
-    """Batches from files, reading the columns that these units need."""
-    for path in files:
-        yield from part_batches(plan, path, None, names, rows)
+def _stream(plan: Plan, files: Sequence[Described], names: Sequence[Names], rows: int) -> Iterator[Batch]:
+    """Batches from files, reading the columns that these units need; a file that has changed on the way is an error."""
+    for file in files:
+        check_unchanged(file)
+        yield from part_batches(plan, file.path, None, names, rows)
+        check_unchanged(file)
 
 
 def part_batches(
@@ -101,8 +163,9 @@ def _parts(
     if plan.has_arms:
         yield from arm_batches(source, plan, wanted, rows, groups, threads)
         return
+    there = Counter(source.schema_arrow.names)  # Arrow makes the schema again whenever it is asked
     for name in wanted[0]:
-        if (times := source.schema_arrow.names.count(name)) != 1:
+        if (times := there[name]) != 1:
             what = "is missing from the reports" if not times else "occurs twice in the reports"
             raise ReportError(f"column {name!r} {what}")
     first = sum(source.metadata.row_group(group).num_rows for group in range(groups[0] if groups else 0))
@@ -136,17 +199,5 @@ def file_plan(path: AnyFile, source: Any, given: Plan | None) -> Plan:
 
 def plan_and_total(files: Sequence[AnyFile], given: Plan | None = None) -> tuple[Plan, int]:
     """The one plan of all files, and how many reports they hold."""
-    first: Plan | None = None
-    total = 0
-    for path in files:
-        source = open_parquet(path)
-        total += source.metadata.num_rows
-        plan = file_plan(path, source, given)
-        if first is not None and plan != first:
-            raise CountError(
-                f"{path} is of another plan than {files[0]}: {plan.fingerprint}, not {first.fingerprint}; "
-                "count them apart"
-            )
-        first = plan
-    assert first is not None  # `expanded` finds at least one file
-    return first, total
+    found = described(given, files)
+    return found.plan, found.total

@@ -137,6 +137,10 @@ class Tally:
     def __repr__(self) -> str:
         return f"<Tally of {how_many(self.n, 'report')}, by {self.plan!r}>"
 
+    def __sizeof__(self) -> int:
+        """About how many bytes it takes, which Dask asks before it sends or keeps one."""
+        return sum(out.nbytes for arm in self.arms for out in arm.outs)
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"memory": None, "tools": None}
 

@@ -9,7 +9,7 @@ import secrets
 import signal
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def expanded(
             wild = "no file matches" if glob.has_magic(str(one)) else "no such file"
             raise error(f"{one}: {f'no {files} files in this folder' if file_at(one).is_dir() else wild}")
         found += matches
-    resolved = [_resolved(path, error) for path in found]
+    resolved = [_spelled(_resolved(path, error)) for path in found]
     if len(set(resolved)) < len(resolved):
         twice = next(path for path, own in zip(found, resolved, strict=True) if resolved.count(own) > 1)
         raise error(f"{twice} is given more than once, and everybody in it would be counted as often")
@@ -61,6 +61,11 @@ def _matches(one: str | AnyFile, kinds: Mapping[str, str]) -> list[AnyFile]:
         seen = (file for file in path.iterdir() if not file.name.startswith("."))
         return [*sorted(file for file in seen if file.suffix.lower() in kinds)]
     return [*sorted(map(Path, glob.glob(str(path), recursive=True)))]  # noqa: PTH207 - it takes any path
+
+
+def _spelled(file: AnyFile) -> AnyFile:
+    """A file by the one address that it has for its store, so that two spellings are known to be the same."""
+    return file.spelled if isinstance(file, StoredFile) else file
 
 
 def _resolved(path: str | AnyFile, error: type[DeniableError]) -> AnyFile:
@@ -109,7 +114,7 @@ def new_source(words: str) -> dict[str, str]:
 
 def file_source(path: str | AnyFile) -> dict[str, str]:
     """A file as it is now, for one that does not say what its source is: by its path, its length and its time."""
-    file = file_at(path).resolve()
+    file = _spelled(file_at(path).resolve())
     name = hashlib.sha256(f"{file}/{file_state(file)}".encode(errors="replace")).hexdigest()[:32]
     return {name: file.name}
 
@@ -131,9 +136,17 @@ def file_state(path: str | AnyFile) -> str:
 
 def joined_sources(first: Sources, second: Sources, error: type[DeniableError], what: str) -> Sources:
     """The sources of both; one that both have is an error, as everybody in it would be counted twice."""
-    if both := [name for name in first if name in second]:
-        raise error(f"{what} share a source, {first[both[0]]}, and everybody in it would be counted twice")
-    return {**first, **second}
+    return all_sources([(first, what), (second, what)], error)
+
+
+def all_sources(found: Iterable[tuple[Sources, str]], error: type[DeniableError]) -> Sources:
+    """The sources of some things, each with words for it and what came before, for the error if these share one."""
+    every: dict[str, str] = {}
+    for sources, what in found:
+        if both := [name for name in sources if name in every]:
+            raise error(f"{what} share a source, {every[both[0]]}, and everybody in it would be counted twice")
+        every.update(sources)
+    return every
 
 
 @contextmanager
@@ -167,9 +180,9 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
         check_stopped()
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
-        _on_disk(temporary)
+        on_disk(temporary)
         os.replace(temporary, target)  # noqa: PTH105 - atomic on every system
-        _on_disk(target.parent)
+        on_disk(target.parent)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
@@ -179,7 +192,7 @@ def replacing(path: str | AnyFile) -> Iterator[Path]:
         _own_writing.discard(temporary)
 
 
-def _on_disk(path: Path) -> None:
+def on_disk(path: Path) -> None:
     """Wait until a file, or on POSIX systems the names in a folder, are on the disk, if the file system says."""
     if path.is_dir() and os.name != "posix":
         return

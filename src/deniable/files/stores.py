@@ -17,13 +17,14 @@ from deniable.errors import DeniableError
 
 CHANGES = ("size", "ETag", "etag", "mtime", "LastModified", "created")  # What stores tell that a new file changes.
 READ_ONLY = ("http", "https")  # What is behind these addresses is read, never written.
+CACHES = ("simplecache", "filecache", "blockcache")  # These may stand before an address, and keep what was read.
 HERE = re.compile(r"(file|local)://")  # What follows is a path of this machine, and is read and written as one.
 
 
 def is_address(path: object) -> bool:
     """Whether a path is the address of something that is not on this machine's own file system."""
     return isinstance(path, StoredFile) or (
-        isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+(://|::)", path) is not None
+        isinstance(path, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+(://|::.*://)", path) is not None
     )
 
 
@@ -35,6 +36,9 @@ class StoredFile:
 
     def __str__(self) -> str:
         return self.address
+
+    def __truediv__(self, name: str) -> "StoredFile":
+        return StoredFile(f"{self.address.rstrip('/')}/{name}")
 
     @property
     def suffix(self) -> str:
@@ -59,6 +63,14 @@ class StoredFile:
     def resolve(self) -> "StoredFile":
         """Itself: an address has no links."""
         return self
+
+    @property
+    def spelled(self) -> "StoredFile":
+        """The address that its store gives it, which other spellings of it (s3a:// for s3://) have, too."""
+        if "::" in self.address:
+            return self
+        fs, place = self._at()
+        return StoredFile(str(fs.unstrip_protocol(place)))
 
     def open(self, mode: str = "r", **options: Any) -> Any:
         """The open file, to be read from its start; an OSError, as of a path, if it cannot be opened."""
@@ -100,11 +112,10 @@ class StoredFile:
         fs.invalidate_cache()
         if self._asked(fs.isfile, place):
             return [self]
-        if glob.has_magic(place):
-            found = sorted(self._asked(fs.glob, place))
+        if glob.has_magic(place) and not self._asked(fs.isdir, place):
+            found = sorted(one for one in self._asked(fs.glob, place) if _hidden(one) <= _hidden(place))
         else:
-            there = self._asked(fs.ls, place, detail=False) if self._asked(fs.isdir, place) else []
-            own = (one for one in there if not PurePosixPath(one).name.startswith("."))
+            own = (one for one in self._places() if not PurePosixPath(one).name.startswith("."))
             found = sorted(one for one in own if PurePosixPath(one).suffix.lower() in endings)
         return [StoredFile(str(fs.unstrip_protocol(one))) for one in found]
 
@@ -114,15 +125,51 @@ class StoredFile:
         with fs.transaction:
             self._asked(fs.put_file, str(file), place)
 
-    def check_target(self) -> None:
-        """Refuse what cannot be written to."""
+    def rename(self, target: "StoredFile") -> "StoredFile":
+        """Let the store copy it to another address of its own, and forget it here."""
+        fs, place = self._at()
+        self._asked(fs.copy, place, target._at()[1])
+        self.unlink()
+        return target
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove it."""
+        fs, place = self._at()
+        if not missing_ok or self.is_file():
+            self._asked(fs.rm_file, place)
+
+    def remove(self) -> None:
+        """Remove all that is under this address, if anything is."""
+        fs, place = self._at()
+        fs.invalidate_cache()
+        if self.is_dir():
+            self._asked(fs.rm, place, recursive=True)
+
+    def names(self) -> list[str]:
+        """The names of what is in a folder, without the mark that some programs put there for the folder itself."""
+        return [PurePosixPath(one).name for one in self._places()]
+
+    def _places(self) -> list[str]:
+        fs, place = self._at()
+        fs.invalidate_cache()
+        there = self._asked(fs.ls, place, detail=False) if self._asked(fs.isdir, place) else []
+        return [one for one in there if one.rstrip("/") != place.rstrip("/")]
+
+    def check_written(self) -> None:
+        """Refuse an address that nothing can be written to."""
         if self.address.split(":")[0] in READ_ONLY:
             raise DeniableError(f"{self}: cannot be written: it is an address to read from")
+
+    def check_target(self) -> None:
+        """Refuse what no file can be written to."""
+        self.check_written()
         if self.address.endswith("/") or self.is_dir():
             raise DeniableError(f"{self}: cannot be written: it is a folder")
 
     def _at(self) -> tuple[Any, str]:
         """The file system, and the place on it."""
+        if "::" in self.address and self.address.split("::")[0] not in CACHES:
+            raise DeniableError(f"{self}: files are not read from within others, as archives; unpack it")
         try:
             from fsspec.core import url_to_fs
 
@@ -144,6 +191,11 @@ class StoredFile:
             raise DeniableError(f"{self}: no such file") from None
         except Exception as error:  # each store has errors of its own
             raise DeniableError(f"{self}: {_told(error)}") from None
+
+
+def _hidden(place: str) -> int:
+    """How many of the folders and files of a path have a name that hides them."""
+    return sum(name.startswith(".") for name in PurePosixPath(place).parts)
 
 
 def _told(error: Exception) -> str:

@@ -89,17 +89,23 @@ def file_schema(plan: Plan) -> Any:
 
 def open_parquet(path: str | AnyFile) -> Any:
     """An open Parquet file; errors name it."""
+    return open_with_source(path)[0]
+
+
+def open_with_source(path: str | AnyFile) -> tuple[Any, dict[str, str]]:
+    """An open Parquet file, and whose reports are in it, with its name; errors name it."""
     file = file_at(path)
     if not file.is_file():
         raise ReportError(f"{path}: {'is a folder, not a file' if file.is_dir() else 'no such file'}")
     try:
-        check_seal(path)
-        return pq.ParquetFile(
+        source = check_seal(path)
+        opened = pq.ParquetFile(
             file.ranges() if isinstance(file, StoredFile) else file,
             buffer_size=READ_AHEAD,
             pre_buffer=False,  # or whole row groups are held
             page_checksum_verification=True,
         )
+        return opened, _named(source, path)
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno:
             raise ReportError(f"{path}: cannot be read: {error.strerror or os.strerror(error.errno)}") from None
@@ -118,7 +124,11 @@ def damage(error: BaseException, kind: str = "Parquet") -> str:
 
 def source_of(path: str | AnyFile) -> dict[str, str]:
     """Whose reports are in a file, with its name."""
-    source = check_seal(path)
+    return _named(check_seal(path), path)
+
+
+def _named(source: str | None, path: str | AnyFile) -> dict[str, str]:
+    """A source with the name of its file, which is its own source if it does not say one."""
     return file_source(path) if source is None else {source: file_at(path).name}
 
 

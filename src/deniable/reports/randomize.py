@@ -1,7 +1,7 @@
 """Randomizing many records at once: answers in, from memory or from files; reports out, in memory or to a file."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -10,11 +10,12 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import AnswerError, LeftOutWarning, PlanError, abbreviated
+from deniable.errors import AnswerError, PlanError, abbreviated
 from deniable.files import check_ending, check_stopped, check_target
+from deniable.files.stores import AnyFile
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports import answer_files, answers_in
-from deniable.reports.answer_files import AnswerFile, Batch
+from deniable.reports.answer_files import AnswerFile, Batch, Files, are_files, found_files
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms, taken
 from deniable.reports.arm_groups import ArmGroups
@@ -25,7 +26,7 @@ from deniable.reports.randomness import secure, seeded
 from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.multi_select import in_one_column, tick_columns
-from deniable.reports.reading.problems import Problems, problems_in, rows_in_words
+from deniable.reports.reading.problems import LeftOut, Problems, problems_in, rows_in_words
 from deniable.reports.reading.words import words_for_none
 from deniable.reports.reports import Reports, joined_tables, no_reports
 from deniable.survey.plan import Plan
@@ -157,34 +158,27 @@ def randomize(
     >>> dn.randomize("answers/", plan, output="reports.parquet")  # doctest: +SKIP
     12000
     """
+    options = {"arm": arm, "na": na, "keep_going": keep_going, "delimiter": delimiter, "encoding": encoding}
+    made: Reports | int
     if engine is not None or is_distributed(data):
         if rng is not None:
             raise PlanError("what an engine randomizes is not repeatable: leave rng out")
-        options = {"arm": arm, "na": na, "keep_going": keep_going, "delimiter": delimiter, "encoding": encoding}
-        return randomize_on(engine, data, plan, output, options)
-    if not isinstance(plan, Plan):
-        raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
-    reading = Reading(_checked_arm(plan, arm), words_for_none(na), bool(keep_going), CsvForm(delimiter, encoding))
-    work = _Work(plan, secure() if rng is None else seeded(rng), reading, _LeftOut())
-    try:
-        made = _reports_or_file(data, work, output)
-    except LeftOutError as error:
-        drawn = plan.has_arms and arm is None
-        raise AnswerError(f"{error}{MAY_BE_LEFT_OUT if drawn else ''}") from None
-    work.left_out.warn()
+        made, left_out = randomize_on(engine, data, plan, output, options)
+    else:
+        work = work_of(plan, options, rng)
+        made = work.in_memory(data) if output is None else work.to_file(data, output)
+        left_out = sum(work.left_out, start=LeftOut())
+    left_out.warn()
     return made
 
 
-def _reports_or_file(data: Any, work: "_Work", output: str | Path | None) -> Reports | int:
-    """The randomized answers of data, from memory or files, in memory or in a file, of which it is how many."""
-    plan, files = work.plan, None
-    if answer_files.are_files(data):
-        files = answer_files.found_files(data, work.wanted, work.reading.form)
-    if output is not None:
-        check_target(output, *(file.path for file in files or ()))
-        check_ending(output, ".parquet", WRITTEN_TO)
-        return write(output, plan, work.from_files(files) if files else work.at_once(data))
-    return _joined(plan, work.from_files(files)) if files else work.part(data)
+def work_of(plan: Plan, options: Mapping[str, Any], rng: np.random.Generator | int | None = None) -> "Work":
+    """What is the same for all parts of the data that `randomize` is given, from its options."""
+    if not isinstance(plan, Plan):
+        raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
+    form = CsvForm(options["delimiter"], options["encoding"])
+    arm, na = _checked_arm(plan, options["arm"]), words_for_none(options["na"])
+    return Work(plan, secure() if rng is None else seeded(rng), Reading(arm, na, bool(options["keep_going"]), form), [])
 
 
 def _checked_arm(plan: Plan, arm: Any) -> str | None:
@@ -224,31 +218,40 @@ class Reading:
     form: CsvForm
 
 
-class _LeftOut:
-    """How many of how many records were left out, and why; it grows while data are read."""
-
-    def __init__(self) -> None:
-        self.records = self.of = 0
-        self.why = Problems({})
-
-    def add(self, why: Problems, records: int, of: int) -> None:
-        self.records, self.of, self.why = self.records + records, self.of + of, self.why + why
-
-    def warn(self) -> None:
-        """Warn if any was left out."""
-        if self.records:
-            what = f"{self.records:,} of {self.of:,} records were left out; answers that could not be read: {self.why}"
-            warnings.warn(what, LeftOutWarning, stacklevel=3)
-
-
 @dataclass(frozen=True, eq=False)
-class _Work:
-    """What is the same for all parts of the data: plan, draws, how answers are read, and what was left out."""
+class Work:
+    """What is the same for all parts of the data: plan, draws, how answers are read; and what was left out of each."""
 
     plan: Plan
     draws: Draws
     reading: Reading
-    left_out: _LeftOut
+    left_out: list[LeftOut]
+
+    def in_memory(self, data: Any) -> Reports:
+        """The randomized answers of data, from memory or files."""
+        with self.words_for_arms():
+            return _joined(self.plan, self.from_files(self.files(data))) if are_files(data) else self.part(data)
+
+    def to_file(self, data: Any, output: str | AnyFile) -> int:
+        """Write the randomized answers of data, from memory or files, to a file; return how many there were."""
+        with self.words_for_arms():
+            files = self.files(data) if are_files(data) else None
+            check_target(output, *(file.path for file in files or ()))
+            check_ending(output, ".parquet", WRITTEN_TO)
+            return write(output, self.plan, self.at_once([data]) if files is None else self.from_files(files))
+
+    def files(self, data: Files) -> list[AnswerFile]:
+        """The files of answers that paths mean, each of which has the columns that it must have."""
+        return found_files(data, self.wanted, self.reading.form)
+
+    @contextmanager
+    def words_for_arms(self) -> Iterator[None]:
+        """Say of an answer that is missing where each record's arm is drawn what would let it be left out."""
+        try:
+            yield
+        except LeftOutError as error:
+            drawn = self.plan.has_arms and self.reading.arm is None
+            raise AnswerError(f"{error}{MAY_BE_LEFT_OUT if drawn else ''}") from None
 
     def wanted(self, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """The columns that data with some columns must have, and those that are looked at if they are there."""
@@ -279,9 +282,12 @@ class _Work:
         """What is wrong with some records."""
         return problems_in(self.plan, self._columns(data), self.reading.arm, self.reading.na, first_row)[0]
 
-    def at_once(self, data: Any) -> Iterator[Reports]:
-        """The randomized answers of records in memory, made when they are asked for."""
-        yield self.part(data)
+    def at_once(self, batches: Iterable[Any]) -> Iterator[Reports]:
+        """The randomized answers of records in memory that come in batches, made when they are asked for."""
+        first_row = 0
+        for data in batches:
+            yield (part := self.part(data, first_row))
+            first_row += len(part) + (self.left_out[-1].records if self.reading.keep_going else 0)
 
     def part(self, data: Any, first_row: int = 0, places: Places | None = None) -> Reports:
         """The randomized answers of some records; `first_row` is the number of the first one in error messages."""
@@ -291,7 +297,7 @@ class _Work:
         try:
             return self._randomized(columns, first_row)
         except AnswerError:
-            if places is None and (found := self._problems(data)):
+            if places is None and (found := self._problems(data, first_row)):
                 raise found.error(rows_in_words) from None
             raise
 
@@ -313,7 +319,7 @@ class _Work:
         """The columns without the records that have a problem, which are counted."""
         rows = len(next(iter(columns.values())))
         found, bad = problems_in(self.plan, columns, self.reading.arm, self.reading.na)
-        self.left_out.add(found, len(bad), rows)
+        self.left_out.append(LeftOut(len(bad), rows, found.by_column))
         good = np.delete(np.arange(rows), bad)
         return {name: taken(column, good) for name, column in columns.items()} if len(bad) else columns
 

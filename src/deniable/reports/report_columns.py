@@ -175,7 +175,7 @@ class BucketColumn(Column):
     def conform(self, array: Any, first: Place = 0) -> Any:
         if pa.types.is_floating(array.type) and not array.null_count:  # what some programs make of numbers and nulls
             numbers = array.to_numpy()
-            self.refuse(~(numbers % 1 == 0) | (numbers < 0), "a bucket is a whole number from 0", first)
+            self.refuse((np.floor(numbers) != numbers) | (numbers < 0), "a bucket is a whole number from 0", first)
             return self.to_arrow(numbers, first)
         if pa.types.is_integer(array.type) and not array.null_count:  # not every program has this type
             numbers = array.to_numpy()

@@ -42,10 +42,12 @@ def check_seal(path: str | AnyFile) -> str | None:
         if start is None or start < size:
             return None
         file.seek(start - size)
-        mark, source, digest = file.read(len(MARK)), file.read(SOURCE), file.read(sha256().digest_size)
+        end = file.read()  # at once: each read asks a store
+        mark, rest = end[: len(MARK)], end[len(MARK) :]
+        source, digest, footer = rest[:SOURCE], rest[SOURCE : size - len(MARK)], rest[size - len(MARK) :]
         if mark != MARK:
             return None
-        if sha256(source + file.read()).digest() != digest:
+        if sha256(source + footer).digest() != digest:
             raise ReportError(f"{path}: is damaged: its footer is not as it was written; get the file again")
         return source.hex()
 

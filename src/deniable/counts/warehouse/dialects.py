@@ -3,9 +3,12 @@
 Everything else that the queries need, integer arithmetic, CASE, JOIN and GROUP BY, is the same in all of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deniable.errors import CountError, abbreviated, meant
+
+MOST_TERMS = 16  # A sum of more terms is written as the sum of two.
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Dialect:
     first: int
     divided: str  # The quotient of `a`, which is not negative, by `b`, rounded down.
     escapes: tuple[tuple[str, str], ...]  # What is written in a text for characters, in this order.
+    joins_own_values: bool = False  # A row can be joined with values that are made of it, quickly.
     mistakes_case: bool = False  # It reads column "A" where the table has "A" and "a", and "a" is asked for.
 
     def identifier(self, name: str) -> str:
@@ -40,7 +44,15 @@ class Dialect:
 
     def whole(self, parts: list[str]) -> str:
         """The number that bytes make, the lowest first."""
-        return " + ".join(part if k == 0 else f"{256**k} * {part}" for k, part in enumerate(parts))
+        return summed([part if k == 0 else f"{256**k} * {part}" for k, part in enumerate(parts)])
+
+
+def summed(parts: Sequence[str]) -> str:
+    """The sum of some terms, many of them in brackets of halves: databases nest expressions to a depth of 1 000."""
+    if len(parts) <= MOST_TERMS:
+        return " + ".join(parts) or "0"
+    middle = len(parts) // 2
+    return f"({summed(parts[:middle])}) + ({summed(parts[middle:])})"
 
 
 DIALECTS = {
@@ -50,7 +62,10 @@ DIALECTS = {
             "duckdb", '"', "CAST(TRY_CAST({of}[{at}:{at}] AS BIT) AS BIGINT)", 1, "({a} // {b})", (("'", "''"),),
             mistakes_case=True,
         ),
-        Dialect("postgres", '"', "CAST(get_byte({of}, {at}) AS BIGINT)", 0, "({a} / {b})", (("'", "''"),)),
+        Dialect(
+            "postgres", '"', "CAST(get_byte({of}, {at}) AS BIGINT)", 0, "({a} / {b})", (("'", "''"),),
+            joins_own_values=True,
+        ),
         Dialect(
             "spark", "`", "CAST(conv(hex(substring({of}, {at}, 1)), 16, 10) AS BIGINT)", 1, "({a} div {b})",
             (("\\", "\\\\"), ("'", "\\'"), ("${", "$\\{")),  # the last would name a variable of Spark's

@@ -1,6 +1,6 @@
 """Counts from what a query of `sql` returned: patterns of evidence, and how many reports show each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from deniable.survey.plan import Plan
 from deniable.survey.protocols.base import Form
 
 ABSENT = -2  # The code of a unit that a row does not have.
+EXACT = 2.0**53  # From here on floating-point numbers skip whole ones.
 
 
 def count_patterns(plan: Plan, table: Any) -> Counts:
@@ -62,7 +63,8 @@ def count_patterns(plan: Plan, table: Any) -> Counts:
     for place, arm in enumerate(plan.arms):
         rows = np.flatnonzero(arms == place)
         codes = {name: _codes(arm, name, whole(column).take(pa.array(rows))) for name, column in units.items()}
-        parts.append(_of_arm(arm, codes, numbers[rows]))
+        _check_asked(arm, codes, numbers[rows])
+        parts.append(_of_arm(arm, codes, numbers[rows], beside=plan.has_arms))
     return Counts(plan, arms=parts) if plan.has_arms else parts[0]
 
 
@@ -92,9 +94,14 @@ def _column(name: str, values: list[Any]) -> Any:
 
 def _numbers(name: str, column: Any) -> Array:
     """Whole numbers from 0 on, without nulls."""
+    if pa.types.is_floating(column.type) and (pc.max(column).as_py() or 0) >= EXACT:
+        raise CountError(
+            f"column {name!r} has floating-point numbers of 2^53 and more, which are rounded; fetch the rows as Arrow, "
+            "or let the query say CAST(... AS BIGINT)"
+        )
     try:
         numbers = np.asarray(whole(column).cast(pa.int64()).to_numpy(zero_copy_only=False))
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         numbers = np.array([MALFORMED])
     if column.null_count or numbers.dtype != np.int64 or (len(numbers) and numbers.min() < 0):
         raise CountError(f"column {name!r} must be whole numbers of reports, from 0 to {MOST:,}")
@@ -131,8 +138,10 @@ def _integers(name: str, column: Any) -> Array:
 
 def _codes(arm: Plan, name: str, column: Any) -> Array:
     """The code of a unit in each row of an arm: of text, the value's."""
+    if name not in arm.units.schema:
+        return np.where(whole(column).is_null().to_numpy(zero_copy_only=False), ABSENT, MALFORMED)
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
-    if not is_text(values.type) or name not in arm.units.schema or arm.units[name].form is not Form.VALUE:
+    if not is_text(values.type) or arm.units[name].form is not Form.VALUE:
         return _integers(name, column)
     answers = pa.array(map(str, arm.units.schema[name].answers))
     texts = column.cast(pa.string())
@@ -141,17 +150,25 @@ def _codes(arm: Plan, name: str, column: Any) -> Array:
     return np.asarray(codes)
 
 
-def _of_arm(arm: Plan, codes: Mapping[str, Array], numbers: Array) -> Counts:
-    """The counts of a plan without arms: rows that have the same units are of one table."""
-    names = [name for name in arm.units.schema.names if name in codes]
-    there = np.array([codes[name] != ABSENT for name in names], bool).reshape(len(names), len(numbers))
+def _check_asked(arm: Plan, codes: Mapping[str, Array], numbers: Array) -> None:
+    """Refuse rows that show what their arm does not ask."""
+    for name, own in codes.items():
+        if name not in arm.units.schema and (wrong := (own != ABSENT) & (numbers > 0)).any():
+            raise CountError(
+                f"{_total(numbers[wrong]):,} reports of an arm show {name!r}, which that arm does not ask: it asks "
+                f"{listed(arm.schema.names)}"
+            )
+
+
+def _of_arm(arm: Plan, codes: Mapping[str, Array], numbers: Array, *, beside: bool) -> Counts:
+    """The counts of a plan without arms: rows that have the same units are of one table.
+
+    Beside other arms it may be that none of its units is asked for, and a row says how many reports there are.
+    """
     tables, patterns, n = {}, {}, 0
-    kinds, which = np.unique(there, axis=1, return_inverse=True) if len(numbers) else (there, np.zeros(0, np.int64))
-    for place in range(kinds.shape[1]):
-        rows = which.reshape(-1) == place
-        units = tuple(name for name, shown in zip(names, kinds[:, place], strict=True) if shown)
+    for units, rows in _by_units(arm, codes, len(numbers)):
         if not units:
-            n = max(n, _total(numbers[rows]))
+            n = _total(numbers[rows])
             continue
         own = _tensor(arm, units, [codes[name][rows] for name in units], numbers[rows])
         if keeps_patterns(arm, units) and any(arm.units[name].several for name in units):
@@ -160,7 +177,20 @@ def _of_arm(arm: Plan, codes: Mapping[str, Array], numbers: Array) -> Counts:
             tables[units] = _checked(_with_margins(arm, units, own))
     if not tables and not patterns:
         return Counts(arm, n=n)
-    return Counts(arm, tables, patterns=patterns)
+    found = Counts(arm, tables, patterns=patterns)
+    if n and not (beside and n == found.n):
+        raise CountError(f"rows of {n:,} reports show nothing, beside tables of {found.n:,} reports; leave none out")
+    return found
+
+
+def _by_units(arm: Plan, codes: Mapping[str, Array], length: int) -> Iterator[tuple[Names, npt.NDArray[np.bool_]]]:
+    """The different sets of units that rows have, and which rows have them."""
+    names = [name for name in arm.units.schema.names if name in codes]
+    there = np.array([codes[name] != ABSENT for name in names], bool).reshape(len(names), length)
+    kinds, which = np.unique(there, axis=1, return_inverse=True) if length else (there, np.zeros(0, np.int64))
+    for place in range(kinds.shape[1]):
+        units = tuple(name for name, shown in zip(names, kinds[:, place], strict=True) if shown)
+        yield units, which.reshape(-1) == place
 
 
 def _tensor(arm: Plan, units: Names, codes: Sequence[Array], numbers: Array) -> Array:

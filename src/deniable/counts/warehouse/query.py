@@ -15,6 +15,7 @@ from typing import Any
 
 from deniable.counts.layout import Names, patterns_shape
 from deniable.counts.tally import Tally, asked_tables, checked_order, units_asked
+from deniable.counts.tally_kinds import Moments, kinds_of_order
 from deniable.counts.warehouse.dialects import dialect_of
 from deniable.counts.warehouse.shown import MALFORMED, Evidence, InBytes, InColumns, Storage
 from deniable.errors import CountError, PlanError, abbreviated
@@ -106,8 +107,16 @@ def _tables(plan: Plan, names: Any, order: Any) -> list[list[Names]]:
         found = [list(dict.fromkeys(units_asked(arm, asked))) for arm in plan.arms]
     else:
         size = checked_order(plan, order)
-        found = [list(combinations(fields(arm), min(size, len(fields(arm))))) for arm in plan.arms]
+        found = [_of_order(arm, size) for arm in plan.arms]
     return [own or [()] for own in found]
+
+
+def _of_order(arm: Plan, size: int) -> list[Names]:
+    """The tables that an arm's tables of some size follow from, as `count` has them: they, or that of all units."""
+    kinds = kinds_of_order(arm, size)
+    if any(isinstance(kind, Moments) for kind in kinds):
+        return list(combinations(fields(arm), min(size, len(fields(arm)))))
+    return [kind.needed for kind in kinds]
 
 
 @dataclass(frozen=True)
@@ -192,5 +201,8 @@ def _grouped(storage: Storage, grouping: _Grouping, units: Sequence[str]) -> str
 
 def _join(place: str, evidence: Evidence, columns: int) -> str:
     """A report for each place on a unit's axis that it belongs to."""
+    if evidence.dialect.joins_own_values and evidence.places:
+        own = ", ".join(f"({at}, {bit})" for at, bit in evidence.places)
+        return f"  JOIN LATERAL (VALUES {own}) AS {place}(place, bit) ON {place}.bit = 1\n"
     places = ", ".join(f"({k})" for k in range(MALFORMED, columns + 1))
     return f"  JOIN (VALUES {places}) AS {place}(place) ON {evidence.marks(f'{place}.place')}\n"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from deniable.client import COEFFICIENTS, PRIME
-from deniable.counts.warehouse.dialects import Dialect
+from deniable.counts.warehouse.dialects import Dialect, summed
 from deniable.errors import CountError
 from deniable.reports.arm_columns import arm_columns
 from deniable.reports.fields import BitField, Field, HashField, ValueField, arm_bits, columns_of, fields, report_bytes
@@ -98,7 +98,9 @@ class InColumns(Storage):
                 values = (f"WHEN {d.text(value)} THEN {code}" for code, value in enumerate(column.values))
                 return [f"CASE {name} {' '.join(values)} END"]
             case BucketColumn():
-                return [f"CAST({name} AS BIGINT)"]
+                number = f"CAST({name} AS BIGINT)"  # which rounds, so that halves have to be found
+                whole = f"CASE WHEN {name} = {number} THEN {number} END"
+                return [f"CASE WHEN {name} >= 0 AND {name} < {column.buckets} THEN {whole} END"]
             case SeedColumn():
                 known = f"CASE WHEN octet_length({name}) = {4 * COEFFICIENTS} THEN {name} END"
                 parts = ([d.byte_of(f"({known})", 4 * k + j) for j in range(4)] for k in range(COEFFICIENTS))
@@ -175,7 +177,7 @@ class InBytes(Storage):
         parts = [d.byte_of(name, byte) for byte in bytes_after]
         if end % 8:
             parts.append(d.quotient(d.byte_of(name, end // 8), 1 << end % 8))
-        return f"({' + '.join(parts) or '0'})"
+        return f"({summed(parts)})"
 
 
 @dataclass(frozen=True)
@@ -197,9 +199,9 @@ class Evidence:
             case ValueField():
                 return f"{self.numbers[0]} < {self.field.size}"
             case BitField(always_marked=None):
-                return f"{' + '.join(self.numbers)} >= 0"
+                return f"{summed(self.numbers)} >= 0"
             case BitField():
-                return f"{' + '.join(self.numbers)} = {self.field.always_marked}"
+                return f"{summed(self.numbers)} = {self.field.always_marked}"
         raise AssertionError(self.field)
 
     def bit(self, value: int | str) -> str:
@@ -223,9 +225,17 @@ class Evidence:
         if isinstance(self.field, ValueField) or size == 1:
             code = self.numbers[0]
         else:
-            marks = (f"CASE WHEN {self.bit(k)} THEN {1 << size - 1 - k} ELSE 0 END" for k in range(size))
-            code = " + ".join(marks)
+            marks = [f"CASE WHEN {self.bit(k)} THEN {1 << size - 1 - k} ELSE 0 END" for k in range(size)]
+            code = summed(marks)
         return f"CASE WHEN {self.valid} THEN {code} ELSE {MALFORMED} END"
+
+    @property
+    def places(self) -> list[tuple[int, str]]:
+        """Of bits, each place on the unit's axis, and what is 1 where a report belongs to it; of hashes, none."""
+        if isinstance(self.field, HashField):
+            return []
+        malformed = f"CASE WHEN {self.valid} THEN 0 ELSE 1 END"
+        return [(MALFORMED, malformed), (0, "1"), *((k, bit) for k, bit in enumerate(self.numbers, 1))]
 
     def marks(self, index: str) -> str:
         """Whether a report belongs to a place on the unit's axis: 0 for all, k for value k, or MALFORMED."""

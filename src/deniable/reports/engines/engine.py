@@ -27,7 +27,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def workers(self) -> int:
-        """How many tasks can run at once."""
+        """How many tasks can run at once; 0 if nobody knows yet."""
 
     @abstractmethod
     def start(self, function: Callable[[Any, Task], Any], job: Any, tasks: Sequence[Task]) -> "Run":

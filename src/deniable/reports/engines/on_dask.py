@@ -45,7 +45,7 @@ class DaskEngine(Engine):
 
     @property
     def workers(self) -> int:
-        return max(1, int(sum(self.client.nthreads().values())))
+        return int(sum(self.client.nthreads().values()))
 
     def start(self, function: Callable[[Any, Any], Any], job: Any, tasks: Sequence[Any]) -> Run:
         shared = self._shared(job)
@@ -70,35 +70,35 @@ class DaskEngine(Engine):
         return self.client.submit(_same, job, pure=False)
 
     def _added_up(self, shared: Any, leaves: dict[Any, Sized]) -> Run:
-        """Add what tasks give in a tree."""
+        """Add what tasks give in a tree, of which only its root is held, and leaves until they are done.
+
+        What has been added up is forgotten on the workers; where one dies, Dask makes again what it still needs.
+        """
         level = list(leaves)
-        every = [shared, *level]
         while len(level) > 1:
             parts = [level[start : start + FAN_IN] for start in range(0, len(level), FAN_IN)]
             level = self.client.map(_added, parts, pure=False)
-            every += level
-        return _DaskRun(self.client, leaves, level[0], every)
+        return _DaskRun(self.client, shared, leaves, level[0])
 
 
 class _DaskRun(Run):
-    def __init__(self, client: Any, leaves: dict[Any, Sized], root: Any, every: list[Any]) -> None:
-        self.client, self.leaves, self.root, self.every = client, leaves, root, every
+    def __init__(self, client: Any, shared: Any, leaves: dict[Any, Sized], root: Any) -> None:
+        self.client, self.shared, self.leaves, self.root = client, shared, leaves, root
 
     def done(self) -> Iterator[Sized]:
         import distributed
 
-        waiting, self.leaves = self.leaves, {}  # so that what was added up can be forgotten
-        for future in distributed.as_completed(list(waiting)):  # type: ignore[no-untyped-call]
+        for future in distributed.as_completed(list(self.leaves)):  # type: ignore[no-untyped-call]
             if future.status == "error":
                 _raise(future)
-            yield waiting.pop(future)
+            yield self.leaves.pop(future)
 
     def result(self) -> Any:
         self.root = self.root if self.root.status != "error" else _raise(self.root)
         return self.root.result()
 
     def cancel(self) -> None:
-        self.client.cancel(self.every, force=True)
+        self.client.cancel([*self.leaves, self.root, self.shared], force=True)
 
 
 def _raise(future: Any) -> Any:

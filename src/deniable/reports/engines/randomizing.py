@@ -1,21 +1,22 @@
 """Randomizing on an engine: files, or the parts of a Dask or Spark frame, become a folder of files of reports.
 
 Each task writes one file, whole or not at all, under a name that is its own, so that a task that is run again replaces
-what it wrote. Answers stay on the workers; what comes back is how many records there were.
+what it wrote. They stand in a hidden folder until all tasks are done, and then in the folder. Answers stay on the
+workers; what comes back is how many records there were, and how many of them could not be read.
 """
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from deniable.errors import DeniableError, LeftOutWarning, PlanError, abbreviated
+from deniable.errors import AnswerError, DeniableError, PlanError, abbreviated
 from deniable.files import expanded
-from deniable.files.stores import AnyFile, StoredFile, file_at
+from deniable.files.filling import empty_folder, filled
+from deniable.files.stores import AnyFile
 from deniable.reports.answer_files import KINDS, are_files
 from deniable.reports.engines.engine import ended, engine_of, total
+from deniable.reports.reading.problems import LeftOut
 from deniable.survey.plan import Plan
 
 
@@ -30,13 +31,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Written:
-    """How many records were written, and what was warned of. It adds."""
+    """The files that tasks wrote, how many records are in them, and what was left out. It adds."""
 
+    names: tuple[str, ...]
     records: int
-    told: tuple[str, ...] = ()
+    left_out: LeftOut
 
     def __add__(self, other: "Written") -> "Written":
-        return Written(self.records + other.records, tuple(dict.fromkeys(self.told + other.told)))
+        return Written(self.names + other.names, self.records + other.records, self.left_out + other.left_out)
 
 
 def is_distributed(data: Any) -> bool:
@@ -45,27 +47,33 @@ def is_distributed(data: Any) -> bool:
     return home in ("dask", "dask_expr", "pyspark") and name == "DataFrame"
 
 
-def randomize_on(engine: Any, data: Any, plan: Plan, output: Any, options: Mapping[str, Any]) -> int:
-    """Randomize files or a distributed frame to a folder of files; return how many records were written."""
+def randomize_on(engine: Any, data: Any, plan: Plan, output: Any, options: Mapping[str, Any]) -> tuple[int, LeftOut]:
+    """Randomize files or a distributed frame to a folder of files: how many records were written, and left out."""
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
-    job = Job(plan, _folder(output), options)
-    home = type(data).__module__.split(".")[0]
+    folder = _folder(output)
+    write = _writer(engine, data)
+    with filled(folder) as new:
+        found = write(Job(plan, new.hidden, options))
+        new.names = found.names
+    return found.records, found.left_out
+
+
+def _writer(engine: Any, data: Any) -> Callable[[Job], Written]:
+    """What randomizes these data on an engine."""
     if are_files(data):
-        files = [file.resolve() for file in expanded(data, KINDS, DeniableError)]
-        found = total(engine_of(engine), _file_written, job, list(enumerate(files)))
-    elif is_distributed(data) and home == "pyspark":
-        found = _of_spark(data, job)
-    elif is_distributed(data):
-        found = _of_dask(engine, data, job)
-    else:
+        files = list(enumerate(file.resolve() for file in expanded(data, KINDS, DeniableError)))
+        adapter = engine_of(engine)
+        return lambda job: total(adapter, _file_written, job, files)
+    if not is_distributed(data):
         raise DeniableError(
             "an engine randomizes files, or a frame of Dask or Spark; "
             f"found {type(data).__name__}. Without engine=, data in memory are randomized here"
         )
-    for text in found.told:
-        warnings.warn(text, LeftOutWarning, stacklevel=4)
-    return int(found.records)
+    if type(data).__module__.split(".")[0] == "pyspark":
+        return lambda job: _of_spark(data, job)
+    client = _dask(engine)
+    return lambda job: ended(client.start_parts(_partition_written, job, data))
 
 
 def _folder(output: Any) -> AnyFile:
@@ -74,70 +82,72 @@ def _folder(output: Any) -> AnyFile:
         raise DeniableError(
             f"an engine writes a folder of files, one for each task: output='reports/'; found {abbreviated(output)}"
         )
-    folder = file_at(str(output).rstrip("/"))
-    if isinstance(folder, Path):
-        folder = folder.resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        there = any(folder.iterdir())
-    else:
-        there = folder.is_dir()
-    if there:
-        raise DeniableError(f"{output}: is not empty; reports go to a new folder, lest old ones be counted with them")
-    return folder
+    return empty_folder(output)
 
 
-def _part(job: Job, number: int) -> str:
-    """The file that a task writes."""
-    name = f"part-{number:05}.parquet"
-    return f"{job.folder}/{name}" if isinstance(job.folder, StoredFile) else str(job.folder / name)
-
-
-def _file_written(job: Job, task: tuple[int, Any]) -> Written:
-    """Randomize one file, or one part of a frame, to one file."""
-    from deniable.reports.randomize import randomize
-
-    number, data = task
-    with _told() as told:
-        records = randomize(data, job.plan, output=_part(job, number), **job.options)
-    return Written(records, tuple(told))
-
-
-def _of_dask(engine: Any, data: Any, job: Job) -> Written:
-    """Each partition by its worker."""
+def _dask(engine: Any) -> Any:
+    """The adapter of the client that randomizes a Dask frame."""
     if engine is None or type(engine).__module__.split(".")[0] != "distributed":
         raise DeniableError("a Dask frame is randomized by the workers of a client: engine=Client(...)")
     from deniable.reports.engines.on_dask import DaskEngine
 
-    return ended(DaskEngine(engine).start_parts(_file_written, job, data))  # type: ignore[no-any-return]
+    return DaskEngine(engine)
 
 
 def _of_spark(data: Any, job: Job) -> Written:
     """Each partition by its worker, a batch of rows at a time."""
     from deniable.reports.engines.on_spark import of_frame
 
-    written = (Written(records, tuple(told)) for records, told in of_frame(_batches_written, job, data))
-    return sum(written, start=Written(0))
+    found = of_frame(_batches_written, job, data)
+    parts = [Written((name,), records, LeftOut(*left_out)) for name, records, left_out in found]
+    return sum(parts, start=Written((), 0, LeftOut()))
 
 
-def _batches_written(job: Job, task: tuple[int, Iterable[Any]]) -> tuple[int, list[str]]:
+# -- what workers do ---------------------------------------------------------------------------------------------------
+
+
+def _file_written(job: Job, task: tuple[int, Any]) -> Written:
+    """Randomize one file to one file."""
+    from deniable.reports.randomize import work_of
+
+    number, data = task
+    work = work_of(job.plan, job.options)
+    records = work.to_file(data, job.folder / _name(number))
+    return Written((_name(number),), records, sum(work.left_out, start=LeftOut()))
+
+
+def _partition_written(job: Job, task: tuple[int, Any]) -> Written:
+    """Randomize one part of a frame, whose number stands in errors beside those of its rows, to one file."""
+    number, data = task
+    with _named(number):
+        return _file_written(job, (number, data))
+
+
+def _batches_written(job: Job, task: tuple[int, Iterable[Any]]) -> tuple[str, int, tuple[int, int, dict[str, int]]]:
     """Randomize the batches of one part of a Spark frame to one file."""
     import pyarrow as pa
 
     from deniable.reports.parquet import write
-    from deniable.reports.randomize import randomize
+    from deniable.reports.randomize import work_of
 
     number, batches = task
-    with _told() as told:
-        parts = (randomize(pa.Table.from_batches([batch]), job.plan, **job.options) for batch in batches)
-        records = write(_part(job, number), job.plan, parts)
-    return records, told
+    work = work_of(job.plan, job.options)
+    with _named(number), work.words_for_arms():
+        parts = work.at_once(pa.Table.from_batches([batch]) for batch in batches)
+        records = write(job.folder / _name(number), job.plan, parts)
+    left = sum(work.left_out, start=LeftOut())
+    return _name(number), records, (left.records, left.of, dict(left.answers))
+
+
+def _name(number: int) -> str:
+    """The name of the file that a task writes."""
+    return f"part-{number:05}.parquet"
 
 
 @contextmanager
-def _told() -> Iterator[list[str]]:
-    """What is warned of answers that are left out, to be told in the driver."""
-    told: list[str] = []
-    with warnings.catch_warnings(record=True) as every:
-        warnings.simplefilter("always", LeftOutWarning)
-        yield told
-    told += [str(one.message) for one in every if issubclass(one.category, LeftOutWarning)]
+def _named(number: int) -> Iterator[None]:
+    """Name the part of a frame whose answers are wrong: rows are counted in it."""
+    try:
+        yield
+    except AnswerError as error:
+        raise type(error)(f"partition {number} (counted from 0): {error}") from None

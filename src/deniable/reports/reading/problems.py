@@ -1,13 +1,15 @@
 """What is wrong with answers, all of it at once: problems of a kind together, and one answer shown at most."""
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import AnswerError, shortened
+from deniable.errors import AnswerError, LeftOutWarning, shortened
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_columns import arm_numbers, no_arm
 from deniable.reports.reading.columns import refused
@@ -83,12 +85,33 @@ class Problems:
             )
         return kind("\n".join(lines))
 
-    def __str__(self) -> str:
+    @property
+    def by_column(self) -> Counter[str]:
         """How many answers of each column could not be read."""
-        by_column: dict[str, int] = {}
+        found: Counter[str] = Counter()
         for one in self.kinds.values():
-            by_column[one.column] = by_column.get(one.column, 0) + one.count
-        return ", ".join(f"{name!r} {count:,}" for name, count in by_column.items())
+            found[one.column] += one.count
+        return found
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How many of how many records were left out, and how many answers of each column could not be read. It adds."""
+
+    records: int = 0
+    of: int = 0
+    answers: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: "LeftOut") -> "LeftOut":
+        answers = Counter(self.answers) + Counter(other.answers)
+        return LeftOut(self.records + other.records, self.of + other.of, answers)
+
+    def warn(self) -> None:
+        """Warn whoever called what calls this, if any was left out."""
+        if self.records:
+            told = ", ".join(f"{name!r} {count:,}" for name, count in self.answers.items())
+            what = f"{self.records:,} of {self.of:,} records were left out; answers that could not be read: {told}"
+            warnings.warn(what, LeftOutWarning, stacklevel=3)
 
 
 def rows_in_words(rows: Sequence[int]) -> list[str]:
