@@ -367,6 +367,50 @@ def test_numbers_with_decimal_commas_are_named() -> None:
     assert "decimal" not in note
 
 
+SALARIES = [1_207 * k + 15 * k * k for k in range(1, 60)]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (
+            [f"{one:,}" for one in SALARIES],
+            "commas between thousands; write them without (45231, not 45,231); or, if they are decimal commas, with "
+            "points (45.231, not 45,231)",
+        ),
+        ([f"{950 * one:,}" for one in SALARIES], "commas between thousands; write them without (45231, not 45,231)"),
+        (
+            [f"${one:,}.50" for one in SALARIES],
+            "a sign such as $, € or % and commas between thousands; write them without (45231, not 45,231)",
+        ),
+        ([f"{one} EUR" for one in SALARIES], "a sign such as $, € or %; write them without (45231, not $45231)"),
+        ([f"{k}%" for k in range(100)], "a sign such as $, € or %; write them without (45231, not $45231)"),
+        (
+            [f"{one:,}|50".replace(",", ".").replace("|", ",") for one in SALARIES],
+            "points between thousands; write them without, and with a decimal point (1234.56, not 1.234,56)",
+        ),
+        (
+            [f"{one:,}".replace(",", "\u202f") for one in SALARIES],
+            "blanks between thousands; write them without, and with a decimal point (1234.56, not 1 234,56)",
+        ),
+        (["0,5", *(f"{one:,}" for one in SALARIES)], "decimal commas; write them with points (1.5, not 1,5)"),
+    ],
+)
+def test_numbers_as_people_write_them_are_told_how_to_be_written(column: list[str], told: str) -> None:
+    feature, note = one(column * 3)
+    assert feature is None
+    assert note == f"x: left out; its numbers have {told}, and ranges are proposed"
+
+
+def test_a_few_sums_of_money_are_a_choice() -> None:
+    assert one(["$5", "$10", "$20"] * 7)[0] == dn.Choice("x", ["$5", "$10", "$20"])
+
+
+def test_words_for_no_answer_can_be_pasted_into_a_shell() -> None:
+    for word, told in {"Don't know": "--na 'Don'\"'\"'t know'", "-x": "--na=-x", "-9": "--na -9"}.items():
+        assert f"({told})" in one(["yes", "no", word], na=[word])[1]
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

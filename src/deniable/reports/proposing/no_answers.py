@@ -1,8 +1,9 @@
 """Answers that look as if they stood for no answer: numbers such as -99 or 999, words like "prefer not to say"."""
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
-from deniable.client import number_text
+from deniable.client import NUMBER, number_text
 from deniable.errors import listed
 from deniable.reports.reading.words import MISSING, NO_ANSWER, plain
 
@@ -48,7 +49,7 @@ def codes_in_words(codes: Sequence[float]) -> str:
     if not codes:
         return ""
     words = [number_text(code) for code in codes]
-    python, shell = listed(words), " ".join(f"--na {word}" for word in words)
+    python, shell = listed(words), _options(words)
     stand, mean = ("stands", "it means") if len(words) == 1 else ("stand", "they mean")
     return f"; {', '.join(words)} {stand} apart: if {mean} no answer, say na=[{python}] ({shell}), to randomize too"
 
@@ -58,8 +59,15 @@ def words_in_words(words: Sequence[str], na: Collection[str]) -> str:
     if not words:
         return ""
     own = [word for word in words if plain(word) in {*map(plain, na)} - NO_ANSWER]
-    again = f"; say na=[{listed(own)}] ({' '.join(f'--na {word}' for word in own)}) to randomize, too" if own else ""
+    again = f"; say na=[{listed(own)}] ({_options(own)}) to randomize, too" if own else ""
     return f" (also {listed(words)}{again})"
+
+
+def _options(words: Sequence[str]) -> str:
+    """Words for no answer as options of the shell, to be pasted as they are."""
+    return " ".join(
+        f"--na{'=' if word[0] == '-' and not NUMBER.fullmatch(word) else ' '}{quote(word)}" for word in words
+    )
 
 
 def declined(values: Sequence[str]) -> str | None:

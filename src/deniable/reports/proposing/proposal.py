@@ -20,13 +20,12 @@ from deniable.reports.proposing.no_answers import (
 from deniable.reports.proposing.orders import alphabetical, order_in_words, recognised
 from deniable.reports.proposing.poor_data import (
     DATES,
-    DECIMALS,
     NO_ANSWERS,
     dates,
-    decimal_commas,
     names_like_answers,
     not_numbers,
     nothing_proposed,
+    numbers_in_words,
 )
 from deniable.reports.proposing.ranges import round_edges
 from deniable.reports.proposing.several_ticks import of_lists, several_in_text
@@ -173,8 +172,8 @@ def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | Non
     """What text is, if it is no choice: dates, numbers with commas, several ticks, an id, or written freely."""
     if dates(spelt):
         return Proposed(column.name, None, DATES)
-    if decimal_commas(spelt):
-        return Proposed(column.name, None, DECIMALS)
+    if badly_written := numbers_in_words(spelt):
+        return Proposed(column.name, None, badly_written)
     if (ticks := several_in_text(column)) is not None:
         return ticks
     return Proposed(column.name, None, why + not_numbers(column.times)) if (why := _no_choice(column, spelt)) else None
