@@ -155,12 +155,28 @@ def test_an_offer_not_to_answer_is_a_missing_answer() -> None:
     assert note.endswith("'Prefer not to say' counts as a missing answer")
     said = dn.randomize({"x": ["yes", "no", "prefer not to say"]}, dn.Plan(dn.Schema([feature]), {"x": dn.Public()}))
     assert said.table["x"].to_pylist() == ["True", "False", "Prefer not to say"]
-    assert one(["<20k", "20-50k", "Keine Angabe"] * 7)[0].missing == "Keine Angabe"
+    assert one(["<20k", "20-50k", "Möchte ich nicht sagen"] * 7)[0].missing == "Möchte ich nicht sagen"
     assert one(["yes", "no", "don't know"] * 7)[0].missing is None
     assert one(["approved", "refused"] * 7)[0].missing is None
     both, _ = one(["yes", "no", "Prefer not to say", None] * 7)  # nulls are one thing, and this is another
     assert both == dn.Choice("x", ["no", "yes", "Prefer not to say", "no answer"], missing="no answer")
-    assert one(["ja", "nein", "k.A."] * 7)[0].missing == "no answer"
+
+
+@pytest.mark.parametrize("word", ["k.A.", "Keine Angabe", "sans réponse", "無回答"])
+def test_words_that_say_there_is_no_answer_are_none_beside_nulls_and_numbers_too(word: str) -> None:
+    flag, note = one(["Ja", "ja", "JA", "j", "Nein", "nein", "NEIN", "n", "", word] * 7)
+    assert flag == dn.Flag("x", missing="no answer")
+    assert note.endswith(f"14 without an answer (also {word!r})")
+    ages, _ = one([*map(str, range(18, 80)), word] * 2, "age")
+    assert ages.edges[1:-1] == (30, 45, 65)
+    for question, answers in ((flag, ["j", "NEIN", word]), (ages, ["20", "70", word])):
+        plan = dn.Plan(dn.Schema([question]), {question.name: dn.Public()})
+        column = dn.randomize({question.name: answers}, plan).table[question.name]
+        assert column.to_pylist()[2] == "no answer"
+    listed = dn.Choice("x", ["a", word])  # as an older proposal has it
+    assert (
+        dn.randomize({"x": ["a", word]}, dn.Plan(dn.Schema([listed]), {"x": dn.Public()})).table["x"][1].as_py() == word
+    )
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "%Y/%m/%dT%H:%M"])

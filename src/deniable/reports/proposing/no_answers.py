@@ -13,9 +13,8 @@ CODE_DIGITS = frozenset("6789")
 FAR = 2.0
 # Words with which a form offers not to answer.
 DECLINED = frozenset({
-    MISSING, "prefer not to say", "prefer not to answer", "would rather not say", "no response", "not answered",
-    "keine angabe", "möchte ich nicht sagen", "sans réponse", "ne souhaite pas répondre", "sin respuesta",
-    "prefiero no decirlo", "prefiero no contestar",
+    MISSING, "prefer not to say", "prefer not to answer", "would rather not say", "möchte ich nicht sagen",
+    "ne souhaite pas répondre", "prefiero no decirlo", "prefiero no contestar",
 })  # fmt: skip
 
 

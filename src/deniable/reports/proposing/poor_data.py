@@ -8,22 +8,14 @@ from deniable.client import NUMBER
 from deniable.errors import listed, shortened
 from deniable.reports.reading.words import plain
 
-# WRITTEN is how people write numbers that programs do not read, and how to write them instead. The first form that fits a
-# whole column is meant: "45,231" has a comma between thousands, but not beside "0,5".
+# WRITTEN is how people write numbers that programs do not read, each with how to write them instead. The first form
+# that fits a whole column is meant: "45,231" has a comma between thousands, but not beside "0,5".
+POINT = "without, and with a decimal point"
 WRITTEN = {
-    "commas between thousands": (
-        re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?"),
-        "without (45231, not 45,231)",
-    ),
-    "decimal commas": (re.compile(r"[+-]?\d+(,\d+)?"), "with points (1.5, not 1,5)"),
-    "points between thousands": (
-        re.compile(r"[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?"),
-        "without, and with a decimal point (1234.56, not 1.234,56)",
-    ),
-    "blanks between thousands": (
-        re.compile(r"[+-]?(\d+|[1-9]\d{0,2}([ '’]\d{3})+)([.,]\d+)?"),
-        "without, and with a decimal point (1234.56, not 1 234,56)",
-    ),
+    "commas between thousands": (r"(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d+)?", "without (45231, not 45,231)"),
+    "decimal commas": (r"\d+(,\d+)?", "with points (1.5, not 1,5)"),
+    "points between thousands": (r"(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?", f"{POINT} (1234.56, not 1.234,56)"),
+    "blanks between thousands": (r"(\d+|[1-9]\d{0,2}([ '’]\d{3})+)([.,]\d+)?", f"{POINT} (1234.56, not 1 234,56)"),
 }
 # ONE_COMMA is a whole number with a comma in it, or two ticks.
 ONE_COMMA = re.compile(r"[+-]?(\d+),(\d+)")
@@ -41,7 +33,8 @@ def numbers_in_words(spelt: Collection[str]) -> str:
         return ""
     if sign and all(map(NUMBER.fullmatch, bare)):
         return f"its numbers have {sign[0]}; write them without (45231, not $45231), and ranges are proposed"
-    marks = next((mark for mark, (form, _) in WRITTEN.items() if all(map(form.fullmatch, bare))), None)
+    fits = {mark: re.compile(f"[+-]?{form}").fullmatch for mark, (form, _) in WRITTEN.items()}
+    marks = next((mark for mark, fit in fits.items() if all(map(fit, bare))), None)
     if marks is None or all(map(NUMBER.fullmatch, bare)):
         return ""
     unsure = marks.startswith("commas") and all(one.count(",") < 2 and not {",", "."} <= {*one} for one in bare)
