@@ -221,6 +221,38 @@ def test_columns_named_alike_become_one_question() -> None:
     assert skipped.questions["News"] == dn.Flags("News", ["TV", "Radio"], missing="no answer").features
 
 
+def test_columns_of_ticks_and_blanks_are_yes_and_no(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "Q3_1,Q3_2,Devices: Phone,Devices: TV,seen,Land,opt in\n"
+        "1,,Phone,TV,x,DE,NA\n,1,,TV,,,yes\n1,,Phone,,x,,yes\n1,1,,,x,DE,yes\n"
+    )
+    schema = dn.Schema.from_frame(tmp_path / "a.csv")
+    assert schema.notes["Devices"] == "Devices: several of 2 may be ticked, a column for each; a blank is no"
+    assert schema.notes["seen"] == "seen: yes or no: 'x' is yes, a blank is no (1 of them)"
+    assert "; if 2 columns 'Q3_...' are ticks of one question" in schema.notes["Q3_1"]
+    assert "; if a blank means no, make it a flag with yes = 'DE' and no = ''" in schema.notes["Land"]
+    assert schema["opt in"].missing == "no answer"  # a word says that there is none, and nothing is left to a blank
+    assert {name: len(own) for name, own in schema.questions.items()} == {
+        "Q3_1": 1, "Q3_2": 1, "Devices": 2, "seen": 1, "opt in": 1
+    }  # fmt: skip
+    schema.save(tmp_path / "survey.toml")
+    assert (
+        "# Devices: several of 2 may be ticked, a column for each; a blank is no\n[[features]]"
+        in (tmp_path / "survey.toml").read_text()
+    )
+    again = dn.Schema.load(tmp_path / "survey.toml")
+    assert again == schema
+    dn.Plan(again, dict.fromkeys(again.names, dn.Public())).save(tmp_path / "plan.json")
+    plan = dn.Plan.load(tmp_path / "plan.json")
+    for data in (tmp_path / "a.csv", pd.read_csv(tmp_path / "a.csv")):  # 1 and nan, in pandas
+        table = dn.randomize(data, plan).table
+        assert table["Q3_1"].to_pylist() == [True, False, True, True]
+        assert table["Devices: Phone"].to_pylist() == [True, False, True, False]
+        assert table["seen"].to_pylist() == [True, False, True, True]
+    with pytest.raises(dn.AnswerError, match="'seen' is a flag, of which 'x' means yes and a blank no; found 'y'"):
+        dn.randomize(pd.read_csv(tmp_path / "a.csv").assign(seen=["x", "y", None, "x"]), plan)
+
+
 # -- orders and ranges -------------------------------------------------------------------------------------------------
 
 ORDERS = [

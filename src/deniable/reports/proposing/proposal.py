@@ -28,7 +28,7 @@ from deniable.reports.proposing.poor_data import (
     numbers_in_words,
 )
 from deniable.reports.proposing.ranges import round_edges
-from deniable.reports.proposing.several_ticks import of_lists, several_in_text
+from deniable.reports.proposing.several_ticks import of_lists, one_question, several_in_text, ticked_or_blank
 from deniable.reports.reading.words import MISSING, NO, YES, plain, words_for_none
 from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
@@ -50,8 +50,9 @@ def proposed(frame: Any, na: object = ()) -> Schema:
     words = words_for_none(na)
     source, frame = frame, whole_table(frame) if are_files(frame) else frame
     columns = columns_of(frame, words)
-    found = _grouped([_proposed(column, words) for column in columns])
-    questions = [one.question for one in found if one.question is not None]
+    ticks = ticked_or_blank(columns)
+    found = _grouped([ticks.get(column.name) or _proposed(column, words) for column in columns])
+    questions = [part for one in found for part in one.parts]
     if not questions:
         raise SchemaError(
             nothing_proposed([one.name for one in found], [*map(str, found)], source if are_files(source) else None)
@@ -133,7 +134,8 @@ def _of_text(column: Column) -> Proposed:
         return other
     values = [value for value in column.order if value.strip()] or recognised(list(spelt)) or alphabetical(list(spelt))
     if len(values) < 2:
-        return Proposed(name, None, "everybody has the same answer; a choice needs all that could be given")
+        flag = f"; if a blank means no, make it a flag with yes = {values[0]!r} and no = ''" if column.nulls else ""
+        return Proposed(name, None, f"everybody has the same answer; a choice needs all that could be given{flag}")
     how = "in the order of its categories" if column.order else order_in_words(values)
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
     said = "" if column.nulls else counted_as_missing(declined(values))
@@ -208,7 +210,7 @@ def _grouped(found: Iterable[Proposed]) -> list[Proposed]:
         if one not in own or len(own) < 2:
             made.append(one)
         elif one is own[0]:
-            made.append(_group(head, own))
+            made.append(one_question(head, own))
     return _with_hints(made)
 
 
@@ -226,12 +228,3 @@ def _with_hints(found: Sequence[Proposed]) -> list[Proposed]:
         if len(own) > 1
     }
     return [replace(one, why=hints.get(one.name, one.why)) for one in found]
-
-
-def _group(head: str, own: Sequence[Proposed]) -> Proposed:
-    """One multi-select question of several yes/no columns."""
-    values = [one.name.removeprefix(head + SEPARATOR) for one in own]
-    skipped = any(isinstance(one.question, Flag) and one.question.missing for one in own)
-    question = Flags(head, values, missing=MISSING if skipped else None)
-    empty = "; some without an answer" if skipped else ""
-    return Proposed(head, question, f"several of {len(values)} may be ticked, a column for each{empty}")

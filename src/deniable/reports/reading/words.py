@@ -13,12 +13,12 @@ from deniable.errors import AnswerError, abbreviated, shortened
 # Words for yes, each with the no of its language.
 YES_NO = (
     ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("1", "0"), ("1.0", "0.0"), ("on", "off"),
-    ("checked", "unchecked"), ("selected", "not selected"), ("agree", "disagree"),
-    ("ja", "nein"), ("j", "n"), ("ja", "nee"), ("ja", "nej"), ("ja", "nei"), ("oui", "non"), ("vrai", "faux"), ("wahr", "falsch"),
+    ("checked", "unchecked"), ("selected", "not selected"), ("agree", "disagree"), ("ja", "nein"), ("j", "n"),
+    ("ja", "nee"), ("ja", "nej"), ("ja", "nei"), ("oui", "non"), ("vrai", "faux"), ("wahr", "falsch"),
     ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"), ("sim", "nao"), ("verdadero", "falso"),
     ("tak", "nie"), ("ano", "ne"), ("áno", "nie"), ("da", "ne"), ("da", "nu"), ("igen", "nem"), ("kyllä", "ei"),
-    ("jah", "ei"), ("evet", "hayır"), ("да", "нет"), ("д", "н"), ("так", "ні"), ("ναι", "όχι"), ("نعم", "لا"), ("כן", "לא"),
-    ("हाँ", "नहीं"), ("はい", "いいえ"), ("是", "否"), ("有", "没有"), ("예", "아니요"), ("ya", "tidak"),
+    ("jah", "ei"), ("evet", "hayır"), ("да", "нет"), ("д", "н"), ("так", "ні"), ("ναι", "όχι"), ("نعم", "لا"),
+    ("כן", "לא"), ("हाँ", "नहीं"), ("はい", "いいえ"), ("是", "否"), ("有", "没有"), ("예", "아니요"), ("ya", "tidak"),
 )  # fmt: skip
 YES = frozenset(yes for yes, _ in YES_NO)
 NO = frozenset(no for _, no in YES_NO)
