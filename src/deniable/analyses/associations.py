@@ -91,7 +91,7 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Ta
     every = watched(batches(counts, without), "pairs of features")
     found = [part for batch in every for part in _told(counts, batch)]
     if not found:
-        raise CountError("these counts hold no pair of features; count them with order=2")
+        raise CountError("these counts hold no pair of features; count them: order=2 (in the shell --order 2)")
     p_values, value = (np.concatenate([getattr(part, name) for part in found]) for name in ("p_value", "value"))
     order = np.lexsort((-np.abs(value), p_values))  # nan stands last
     ranks = np.empty(len(order))
