@@ -119,14 +119,15 @@ def add_count(commands: "Commands") -> None:
 
 def _count(arguments: argparse.Namespace) -> None:
     from deniable.counts.count import count
-    from deniable.counts.sources import find_files
+    from deniable.counts.sources import find_files, plan_and_total
     from deniable.survey.plan import Plan
 
-    tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
     check_ending(arguments.output, ".npz", "counts are written to a NumPy file")
     plan = None if arguments.plan is None else Plan.load(arguments.plan)
+    known = (plan or plan_and_total(files[:1])[0]).schema.names if arguments.table else ()
+    tables = [names_of(table, "--table", known) for table in arguments.table or []]
     with _engine(arguments.engine, arguments.scheduler) as engine:
         counts = count(files, tables or None, order=arguments.order, plan=plan, engine=engine)
     counts.save(arguments.output)
