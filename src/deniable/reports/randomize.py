@@ -1,6 +1,5 @@
 """Randomizing many records at once: answers in, from memory or from files; reports out, in memory or to a file."""
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -10,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import AnswerError, LeftOutWarning, PlanError, abbreviated
+from deniable.errors import AnswerError, PlanError, abbreviated
 from deniable.files import check_ending, check_stopped, check_target
 from deniable.kernels.perturb import Codes, Draws
 from deniable.reports import answer_files, answers_in
@@ -22,10 +21,11 @@ from deniable.reports.engines.randomizing import is_distributed, randomize_on
 from deniable.reports.fields import fields
 from deniable.reports.parquet import PLAN_KEY, WRITTEN_TO, write
 from deniable.reports.randomness import secure, seeded
+from deniable.reports.reading import csv_files
 from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.multi_select import in_one_column, tick_columns
-from deniable.reports.reading.problems import Problems, problems_in, rows_in_words
+from deniable.reports.reading.problems import LeftOut, Problems, problems_in, rows_in_words
 from deniable.reports.reading.words import words_for_none
 from deniable.reports.reports import Reports, joined_tables, no_reports
 from deniable.survey.plan import Plan
@@ -165,7 +165,7 @@ def randomize(
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     reading = Reading(_checked_arm(plan, arm), words_for_none(na), bool(keep_going), CsvForm(delimiter, encoding))
-    work = _Work(plan, secure() if rng is None else seeded(rng), reading, _LeftOut())
+    work = _Work(plan, secure() if rng is None else seeded(rng), reading, LeftOut())
     try:
         made = _reports_or_file(data, work, output)
     except LeftOutError as error:
@@ -224,23 +224,6 @@ class Reading:
     form: CsvForm
 
 
-class _LeftOut:
-    """How many of how many records were left out, and why; it grows while data are read."""
-
-    def __init__(self) -> None:
-        self.records = self.of = 0
-        self.why = Problems({})
-
-    def add(self, why: Problems, records: int, of: int) -> None:
-        self.records, self.of, self.why = self.records + records, self.of + of, self.why + why
-
-    def warn(self) -> None:
-        """Warn if any was left out."""
-        if self.records:
-            what = f"{self.records:,} of {self.of:,} records were left out; answers that could not be read: {self.why}"
-            warnings.warn(what, LeftOutWarning, stacklevel=3)
-
-
 @dataclass(frozen=True, eq=False)
 class _Work:
     """What is the same for all parts of the data: plan, draws, how answers are read, and what was left out."""
@@ -248,7 +231,7 @@ class _Work:
     plan: Plan
     draws: Draws
     reading: Reading
-    left_out: _LeftOut
+    left_out: LeftOut
 
     def wanted(self, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """The columns that data with some columns must have, and those that are looked at if they are there."""
@@ -256,7 +239,7 @@ class _Work:
 
     def from_files(self, files: Sequence[AnswerFile]) -> Iterator[Reports]:
         """The randomized answers of files, a batch at a time; errors name the file and lines in it."""
-        every = iter(watched(answer_files.batches(files), "records randomized"))
+        every = iter(watched(answer_files.batches(files, self._leave_out), "records randomized"))
         for batch in every:
             try:
                 part = self.part(batch.table, batch.first_row, batch.file.places)
@@ -264,6 +247,13 @@ class _Work:
                 raise self._told(error, batch, every) from None
             check_stopped()
             yield part
+        for file in files if not self.reading.keep_going else ():
+            if self.left_out.ragged[str(file.path)]:
+                raise self._error(Problems({}), file)
+
+    def _leave_out(self, file: AnswerFile) -> None:
+        """Count a row with too many or too few cells."""
+        self.left_out.ragged[str(file.path)] += 1
 
     def _told(self, error: AnswerError, batch: Batch, later: Iterable[Batch]) -> AnswerError:
         """An error with all problems of a file, from the batch in which the first one was found on."""
@@ -272,8 +262,14 @@ class _Work:
             return type(error)(f"{batch.file.path}: {error}")
         for more in takewhile(lambda one: one.file is batch.file, later):
             found += self._problems(more.table, more.first_row)
-        told = found.error(batch.file.places)
-        return type(told)(f"{batch.file.path}: {told}")
+        return self._error(found, batch.file)
+
+    def _error(self, found: Problems, file: AnswerFile) -> AnswerError:
+        """An error with the problems of a file, and its rows of another length."""
+        count = self.left_out.ragged[str(file.path)] if not self.reading.keep_going else 0
+        ragged = csv_files.ragged_in_words(file.path, file.form, count) if count and file.form else ""
+        told = found.error(file.places, ragged)
+        return type(told)(f"{file.path}: {told}")
 
     def _problems(self, data: Any, first_row: int = 0) -> Problems:
         """What is wrong with some records."""

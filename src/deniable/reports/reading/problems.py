@@ -1,5 +1,7 @@
 """What is wrong with answers, all of it at once: problems of a kind together, and one answer shown at most."""
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniable.errors import AnswerError, shortened
+from deniable.errors import AnswerError, LeftOutWarning, shortened
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_columns import arm_numbers, no_arm
 from deniable.reports.reading.columns import refused
@@ -68,12 +70,13 @@ class Problems:
         """The first kinds, in the order of the rows."""
         return sorted(self.kinds.values(), key=lambda one: one.first)[:MOST_LISTED]
 
-    def error(self, places: Callable[[Sequence[int]], Sequence[str]]) -> AnswerError:
-        """The error that tells of them; `places` are words for where some rows are."""
+    def error(self, places: Callable[[Sequence[int]], Sequence[str]], ragged: str = "") -> AnswerError:
+        """The error that tells of them, and of rows that are ragged; `places` are words for where some rows are."""
         kinds = self.listed
-        where = places([one.first for one in kinds])
+        where = places([one.first for one in kinds]) if kinds else []
         lines = [one.told(at, shown=not k) for k, (one, at) in enumerate(zip(kinds, where, strict=True))]
-        kind = LeftOutError if kinds[0].is_left_out else AnswerError
+        lines += [ragged] * bool(ragged)
+        kind = LeftOutError if kinds and kinds[0].is_left_out and not ragged else AnswerError
         answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(lines)
         if answers > 1:
             rest = f" in {more:,} more ways" if more else ""
@@ -81,6 +84,8 @@ class Problems:
                 f"{answers:,} answers cannot be read{rest}; keep_going=True (--keep-going) leaves these records out, "
                 "and na=['...'] (--na ...) takes a word as no answer"
             )
+        elif ragged and (kinds or ";" in ragged):
+            lines.append("keep_going=True (--keep-going) leaves these rows out")
         return kind("\n".join(lines))
 
     def __str__(self) -> str:
@@ -89,6 +94,28 @@ class Problems:
         for one in self.kinds.values():
             by_column[one.column] = by_column.get(one.column, 0) + one.count
         return ", ".join(f"{name!r} {count:,}" for name, count in by_column.items())
+
+
+class LeftOut:
+    """How many of how many records were left out, and why; it grows while data are read."""
+
+    def __init__(self) -> None:
+        self.records = self.of = 0
+        self.why = Problems({})
+        self.ragged: Counter[str] = Counter()  # rows of each CSV file with too many or too few cells
+
+    def add(self, why: Problems, records: int, of: int) -> None:
+        self.records, self.of, self.why = self.records + records, self.of + of, self.why + why
+
+    def warn(self) -> None:
+        """Warn if any was left out."""
+        ragged = self.ragged.total()
+        if self.records or ragged:
+            why = [f"answers that could not be read: {self.why}"] if self.why else []
+            why += [f"rows with too many or too few cells: {ragged:,}"] if ragged else []
+            left, of = self.records + ragged, self.of + ragged
+            what = f"{left:,} of {of:,} records were left out; {'; '.join(why)}"
+            warnings.warn(what, LeftOutWarning, stacklevel=3)
 
 
 def rows_in_words(rows: Sequence[int]) -> list[str]:
