@@ -459,6 +459,32 @@ def test_words_for_no_answer_can_be_pasted_into_a_shell() -> None:
         assert f"({told})" in one(["yes", "no", word], na=[word])[1]
 
 
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["Bachelor's", "Bachelor\u2019s", "PhD"], "\"Bachelor's\" and 'Bachelor\u2019s' look like one answer each"),
+        (["18-24", "18 - 24", "25+"], "'18 - 24' and '18-24' look like one"),
+        (["F", "Female", "M", "male", "other"], "'F' and 'Female', 'M' and 'male' look like one"),
+        (["A", "B", "Abroad"], None),
+        (["S", "M", "L"], None),
+        (["male", "female"], None),
+        (["1.5", "15", "1-5", "-15"], None),
+    ],
+)
+def test_answers_that_look_like_one_are_named(values: list[str], told: str | None) -> None:
+    note = one(values * 7)[1]
+    assert (told in note) if told else "look like" not in note
+
+
+def test_ids_that_come_twice_are_counted() -> None:
+    numbers = [*range(1000, 2000), *range(1000, 1020)]
+    for column in (numbers, [f"T{number}" for number in numbers]):
+        feature, note = one(column, "id")
+        assert feature is None
+        assert note.endswith("; 40 records share it with another one: if it is an id, people may be in the data twice")
+        assert "share" not in one(column[:1000], "id")[1]
+
+
 # -- files -------------------------------------------------------------------------------------------------------------
 
 

@@ -100,8 +100,8 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
     options = list[Any](feature.answers)
     if isinstance(answer, str | bool | np.bool_) and answer in options:
         return options.index(answer)
-    word = plain(str(answer)) if isinstance(answer, str | int | np.integer | np.bool_) else None
-    if isinstance(feature, Flag) and word in (yes_and_no := _yes_and_no(feature)):
+    word = plain(str(answer)) if isinstance(answer, str | int | np.integer | np.bool_) else ""
+    if word and isinstance(feature, Flag) and word in (yes_and_no := _yes_and_no(feature)):
         return options.index(yes_and_no[word])
     if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and word in options:
         return options.index(word)
@@ -109,7 +109,7 @@ def place_of_answer(feature: Feature, answer: Any) -> int:
     raise EstimateError(f"{feature.name!r} has the answers {told}; found {abbreviated(answer)}")
 
 
-def _yes_and_no(flag: Flag) -> dict[str | None, bool]:
+def _yes_and_no(flag: Flag) -> dict[str, bool]:
     """What words mean to a flag: the usual ones, and before them the two that its data have."""
     own = {plain(flag.words["yes"]): True, plain(flag.words["no"]): False} if flag.words else {}
     return {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False), **own}

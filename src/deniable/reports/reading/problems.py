@@ -77,7 +77,7 @@ class Problems:
         lines = [one.told(at, shown=not k) for k, (one, at) in enumerate(zip(kinds, where, strict=True))]
         lines += [ragged] * bool(ragged)
         kind = LeftOutError if kinds and kinds[0].is_left_out and not ragged else AnswerError
-        answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(lines)
+        answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(kinds)
         if answers > 1:
             rest = f" in {more:,} more ways" if more else ""
             lines.append(
