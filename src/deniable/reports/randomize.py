@@ -25,6 +25,7 @@ from deniable.reports.reading import csv_files
 from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.multi_select import in_one_column, tick_columns
+from deniable.reports.reading.numbers_apart import warn_of_numbers_apart
 from deniable.reports.reading.problems import LeftOut, Problems, problems_in, rows_in_words
 from deniable.reports.reading.words import words_for_none
 from deniable.reports.reports import Reports, joined_tables, no_reports
@@ -282,6 +283,8 @@ class _Work:
     def part(self, data: Any, first_row: int = 0, places: Places | None = None) -> Reports:
         """The randomized answers of some records; `first_row` is the number of the first one in error messages."""
         columns = self._columns(data)
+        if first_row == 0:
+            warn_of_numbers_apart(self.plan.schema, columns, self.reading.na)
         if self.reading.keep_going:
             columns = self._kept(columns)
         try:

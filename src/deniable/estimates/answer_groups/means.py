@@ -7,6 +7,7 @@ shares, or a ratio of two, whose interval and verdict are those of a (conditiona
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
+from shlex import quote
 from typing import Any, overload
 
 import numpy as np
@@ -167,8 +168,13 @@ def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tup
     places = here.answers(feature)
     if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
         if missing[0] in _open(feature):
-            told = f"the range {missing[0]!r} of {feature.name!r} is open and has no middle"
-            raise EstimateError(f"{told}: give it a score, {{answer: number}} (in the shell --score ANSWER=NUMBER)")
+            ends = [str(answer) for answer in missing if answer in _open(feature)]
+            shell = " ".join(f"--score {quote(f'{answer}=NUMBER')}" for answer in ends)
+            open_end = f"the range {missing[0]!r} of {feature.name!r} is open and has no middle"
+            raise EstimateError(
+                f"{open_end}: say what number stands for it, {{{', '.join(f'{answer!r}: NUMBER' for answer in ends)}}} "
+                f"(in the shell {shell})"
+            )
         rest = [answer for answer in feature.answers if answer in known]
         raise EstimateError(
             f"{missing[0]!r} of {feature.name!r} has no score; give it one (in the shell --score ANSWER=NUMBER), or "

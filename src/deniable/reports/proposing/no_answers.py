@@ -48,9 +48,8 @@ def codes_in_words(codes: Sequence[float]) -> str:
     if not codes:
         return ""
     words = [number_text(code) for code in codes]
-    python, shell = listed(words), _options(words)
     stand, mean = ("stands", "it means") if len(words) == 1 else ("stand", "they mean")
-    return f"; {', '.join(words)} {stand} apart: if {mean} no answer, say na=[{python}] ({shell}), to randomize too"
+    return f"; {', '.join(words)} {stand} apart: if {mean} no answer, say {options_in_words(words)}, to randomize too"
 
 
 def words_in_words(words: Sequence[str], na: Collection[str]) -> str:
@@ -58,15 +57,15 @@ def words_in_words(words: Sequence[str], na: Collection[str]) -> str:
     if not words:
         return ""
     own = [word for word in words if plain(word) in {*map(plain, na)} - NO_ANSWER]
-    again = f"; say na=[{listed(own)}] ({_options(own)}) to randomize, too" if own else ""
+    again = f"; say {options_in_words(own)} to randomize, too" if own else ""
     return f" (also {listed(words)}{again})"
 
 
-def _options(words: Sequence[str]) -> str:
-    """Words for no answer as options of the shell, to be pasted as they are."""
-    return " ".join(
-        f"--na{'=' if word[0] == '-' and not NUMBER.fullmatch(word) else ' '}{quote(word)}" for word in words
-    )
+def options_in_words(words: Sequence[str]) -> str:
+    """How words for no answer are said in Python, and in the shell, to be pasted as they are."""
+    signs = ["=" if word[0] == "-" and not NUMBER.fullmatch(word) else " " for word in words]
+    shell = " ".join(f"--na{sign}{quote(word)}" for sign, word in zip(signs, words, strict=True))
+    return f"na=[{listed(words)}] ({shell})"
 
 
 def declined(values: Sequence[str]) -> str | None:
