@@ -106,7 +106,9 @@ def add_count(commands: "Commands") -> None:
         help="count one table of these features; may be given more than once; "
         "a name with a comma in it goes in double quotes",
     )
-    command.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
+    command.add_argument(
+        "-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts (over older ones)"
+    )
     command.add_argument("--plan", metavar="PLAN.json", help="the plan, for files that do not hold one")
     command.add_argument("--engine", choices=("dask", "spark"), help="let a cluster count files that it can read")
     command.add_argument(

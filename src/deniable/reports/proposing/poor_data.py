@@ -31,18 +31,23 @@ def numbers_in_words(spelt: Collection[str]) -> str:
     sign = ["a sign such as $, € or %"] if bare != [plain(text) for text in spelt] else []
     if len(bare) < 2 or (sign and len(bare) <= MANY) or _are_ticks(bare):
         return ""
-    if sign and all(map(NUMBER.fullmatch, bare)):
-        return f"its numbers have {sign[0]}; write them without (45231, not $45231), and ranges are proposed"
+    if all(map(NUMBER.fullmatch, bare)):
+        without = f"its numbers have {''.join(sign)}; write them without (45231, not $45231), and ranges are proposed"
+        return without if sign else ""
     fits = {mark: re.compile(f"[+-]?{form}").fullmatch for mark, (form, _) in WRITTEN.items()}
     marks = next((mark for mark, fit in fits.items() if all(map(fit, bare))), None)
-    if marks is None or all(map(NUMBER.fullmatch, bare)):
+    if marks is None:
         return ""
-    unsure = marks.startswith("commas") and all(one.count(",") < 2 and not {",", "."} <= {*one} for one in bare)
-    otherwise = "; or, if they are decimal commas, with points (45.231, not 45,231)" if unsure else ""
+    otherwise = "; or, if they are decimal commas, with points (45.231, not 45,231)" if _is_unsure(marks, bare) else ""
     return (
         f"its numbers have {' and '.join([*sign, marks])}; write them {WRITTEN[marks][1]}{otherwise}, "
         "and ranges are proposed"
     )
+
+
+def _is_unsure(marks: str, bare: Collection[str]) -> bool:
+    """Whether commas between thousands may be decimal ones: each number has one at most, and no point."""
+    return marks.startswith("commas") and all(one.count(",") < 2 and not {",", "."} <= {*one} for one in bare)
 
 
 def _are_ticks(bare: Collection[str]) -> bool:

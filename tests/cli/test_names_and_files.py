@@ -60,3 +60,18 @@ def test_a_part_of_a_name_is_told_of_quotes(capsys: pytest.CaptureFixture[str]) 
     ):
         assert main(command) == 1
         assert "no such names; a name with a comma in it goes in double quotes" in capsys.readouterr().err
+
+
+def test_what_can_be_made_again_is_written_over_and_what_cannot_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert main(["count", "r.parquet", "-o", "c.npz"]) == 0
+        assert main(["table", "r.parquet", HAPPY, "--plot", "t.svg"]) == 0
+    for command in (
+        ["plan", "survey.toml", "--epsilon", "2", "-o", "r.parquet.json"],
+        ["randomize", "r.parquet.json", "a.csv", "-o", "r.parquet"],
+    ):
+        Path(command[-1]).touch()
+        assert main(command) == 1
+        assert "exists already" in capsys.readouterr().err
+        if command[0] == "plan":
+            assert main([*command, "--force"]) == 0
