@@ -465,6 +465,7 @@ def test_words_for_no_answer_can_be_pasted_into_a_shell() -> None:
         (["Bachelor's", "Bachelor\u2019s", "PhD"], "\"Bachelor's\" and 'Bachelor\u2019s' look like one answer each"),
         (["18-24", "18 - 24", "25+"], "'18 - 24' and '18-24' look like one"),
         (["F", "Female", "M", "male", "other"], "'F' and 'Female', 'M' and 'male' look like one"),
+        (["Yes", "Y", "No", "N", "perhaps"], "'Y' and 'Yes'"),
         (["A", "B", "Abroad"], None),
         (["S", "M", "L"], None),
         (["male", "female"], None),

@@ -34,7 +34,7 @@ def _bare(value: str) -> str:
 def _letters(values: Collection[str]) -> list[tuple[str, str]]:
     """Answers that are one letter, with the only word that begins with it, if all such answers have one."""
     letters = [value for value in values if len(value) == 1 and value.isalpha()]
-    words = {one: [other for other in values if len(other) > 2 and plain(other)[0] == plain(one)] for one in letters}
+    words = {one: [other for other in values if len(other) > 1 and plain(other)[0] == plain(one)] for one in letters}
     return [(one, own[0]) for one, own in words.items()] if all(len(own) == 1 for own in words.values()) else []
 
 
