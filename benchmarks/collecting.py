@@ -19,6 +19,7 @@ import numpy as np
 
 import deniable as dn
 from deniable import client
+from deniable.collect.stores.group_data import checksum
 from deniable.collect.stores.sqlite_log import SqliteLog
 
 SECONDS = 6.0  # Each load lasts so long.
@@ -53,8 +54,9 @@ def fill(path: Path, count: int) -> None:
             rows = np.zeros((len(ids), 16 + SIZE), np.uint8)
             rows[:, :16] = np.sort(ids).view(np.uint8).reshape(-1, 16)
             rows[:, 16:] = np.frombuffer(REPORT, np.uint8)
-            row = (start // BATCH + 1, number, rows.tobytes())
-            db.execute("insert into groups values(?, 1, ?, null, ?)", row)
+            data = rows.tobytes()
+            row = (start // BATCH + 1, number, data, checksum(data, number))
+            db.execute("insert into groups values(?, 1, ?, null, ?, ?)", row)
     store.close()
 
 

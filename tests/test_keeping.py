@@ -208,6 +208,23 @@ def test_a_secret_is_of_enough_bytes(secret: Any) -> None:
         keeping.report({"smoker": True}, KEPT["one flag, sent again"].to_json(), secret=secret)
 
 
+def test_a_secret_makes_reports_of_its_own_arm_alone() -> None:
+    """Each arm would cost epsilon again, which is stated once for all reports together."""
+    plan = KEPT["arms, two rounds"].to_json()
+    record = {"smoker": True, "age": "65+", "drinker": False}
+    own = keeping.derived_arm(bytes(32), plan)
+    number = client.read(plan).names.index(own)
+    for arm in (None, own):
+        assert keeping.report(record, plan, secret=bytes(32), arm=arm)[0] & 1 == number
+    (other,) = {*client.read(plan).names} - {own}
+    with pytest.raises(keeping.KeepingError, match=f"keeps its arm, {own!r}, and can be asked no other"):
+        keeping.report(record, plan, secret=bytes(32), arm=other)
+    assigned = KEPT["assigned, two rounds"]
+    for arm in (None, *assigned.arm_names):
+        with pytest.raises(client.PlanError, match="assigned, and a secret does not remember"):
+            keeping.report(record, assigned.to_json(), secret=bytes(32), arm=arm)
+
+
 def test_what_was_not_agreed_to_is_refused() -> None:
     plan = KEPT["one flag, sent again"]
     with pytest.raises(client.PlanError, match="at most 0.5"):
@@ -294,6 +311,8 @@ DAMAGE = {
     "no object": lambda _: b"[1, 2]",
     "a later version": lambda text: text.replace(b'"deniable": 1', b'"deniable": 2'),
     "no text": lambda _: b"\xff\xfe",
+    "nested deeply": lambda _: b"[" * 100_000,
+    "half a character": lambda _: b'{"check": "x", "deniable": 1, "kept": "\\ud800"}',
 }
 
 

@@ -44,11 +44,16 @@ BEYOND_A_SCHEMA = {
         "a name that is shown in another order",
         "a label without a letter",
     },
-    "names of features and questions, names of arms, and values and labels of a choice differ in what can be seen": {
+    "names of features and questions, names of features and labels of others, names of arms, and values and labels of "
+    "a choice differ in what can be seen": {
         *(f"two names that differ by {title} alone" for title in LOOK_ALIKE),
         "two questions that differ by a zero-width space alone",
         "two values that differ by a zero-width space alone",
         "two arms that differ by a zero-width space alone",
+        "two questions of one label",
+        "a label that is another question's name",
+        "names and labels that changed places",
+        "two parts of a question of one label",
         "two labels that differ by a blank alone",
         "a label that is another value",
         "a label for two values",

@@ -54,6 +54,7 @@ NEW_KEYS = ("missing", "label", "labels", "question_label", "help")  # A feature
 KEYS = {1: ("name", "question", "values", "edges"), 2: ("name", "question", "values", "edges", *NEW_KEYS)}  # by version
 MEANING = ("version", "features", "arms", "assigned", "repeat", "fresh")  # These keys make a plan's fingerprint.
 PLAN_KEYS = (*MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading")
+MAX_BYTES = 1 << 22  # A plan has at most so many bytes as JSON in UTF-8.
 MAX_VALUES = 4096  # A choice has at most so many values, and a block so many combinations of answers.
 Source = Callable[[int], bytes]  # n -> n random bytes
 Feature = Mapping[str, Any]
@@ -321,11 +322,13 @@ def parse(plan: Any) -> dict[str, Any]:
         raise ValueError(f"JSON has no {word}")
 
     try:
-        text = json.dumps(plan, default=dict) if isinstance(plan, Mapping) else plan
+        text = json.dumps(plan, default=dict, ensure_ascii=False) if isinstance(plan, Mapping) else plan
         document = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
         json.dumps(document, ensure_ascii=False).encode()  # half a surrogate pair is no Unicode, and fails here
     except (TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"the plan is not JSON; it must be JSON text, as plan.to_json() gives it: {error}") from None
+    size = len(text.encode() if isinstance(text, str) else text)
+    _need(size <= MAX_BYTES, f"a plan must have at most {MAX_BYTES} bytes as JSON; ask less, or in fewer arms", size)
     _need(isinstance(document, dict), "the plan must be a JSON object", type(document).__name__)
     version = document.get("version")
     known = type(version) is int and version in (1, 2) and isinstance(document.get("features"), list)
@@ -389,11 +392,11 @@ def _feature(place: int, table: Any, version: int) -> Feature:
 
 
 def _checked_names(features: list[Feature]) -> list[str]:
-    """The features' names, which people can tell apart, from names of multi-select questions too."""
+    """The features' names, which people can tell apart, from names of questions and what others are labelled too."""
     names = [feature["name"] for feature in features]
     _need(names and len(set(names)) == len(names), "a plan has one or more features of different names", names)
-    questions = [feature["question"] for feature in features if "question" in feature]
-    _check_texts("names of questions", dict.fromkeys([*names, *questions]))
+    _check_texts("names of questions", dict.fromkeys([*names, *(one.get("question", one["name"]) for one in features)]))
+    _check_texts("names and labels of features", [text for one in features for text in {one["name"]: 0, title(one): 0}])
     return names
 
 

@@ -77,6 +77,11 @@ def _need(right: Any, what: str) -> None:
         raise KeepingError(what)
 
 
+def _need_own_arm(arm: str | None, own: str) -> None:
+    elsewhere = f"this device keeps its arm, {own!r}, and can be asked no other; found {arm!r:.200}"
+    _need(arm in (None, own), elsewhere)
+
+
 def _kept_plan(plan: client.Plan) -> client.CheckedPlan:
     checked = client.read(plan)
     if not checked.kept:
@@ -103,7 +108,8 @@ def report(
     ----------
     record, plan, expect, at_most, public, arm
         As `client.report` takes them. The epsilon is that of all reports together while the answers stay the same; each
-        change costs it once more.
+        change costs it once more. The arm is the one that follows from the secret, and any other is refused. Arms that
+        are assigned are refused: each would cost epsilon once more, and a secret does not remember which was first.
     secret
         At least 16 random bytes (`secrets.token_bytes(32)`) that the device keeps for ever and gives to nobody: whoever
         has them can undo the randomizing.
@@ -121,11 +127,20 @@ def report(
     True
     """
     checked = client.agreed_plan(_kept_plan(plan), expect, at_most, public)
-    return again(derived(secret, record, checked, arm), checked)
+    if checked.assigned:  # each arm would be another report, and epsilon of all together that of several
+        raise client.PlanError(
+            "arms are assigned, and a secret does not remember which is this device's: take a Keeper"
+        )
+    own = derived_arm(secret, checked)
+    _need_own_arm(arm, own)
+    return again(derived(secret, record, checked, own), checked)
 
 
 def derived(secret: bytes, record: Mapping[str, Any], plan: client.Plan, arm: str | None = None) -> bytes:
-    """The kept bytes that follow from a secret. They are for `again`, and must not be sent themselves."""
+    """The kept bytes that follow from a secret. They are for `again`, and must not be sent themselves.
+
+    Those of each arm are another report, which costs epsilon once more: `report` makes that of `derived_arm` alone.
+    """
     checked = _kept_plan(plan)
     number = client.arm_number(checked, arm, _stream(secret, checked, "arm"))
     bits, position = number, (len(checked.arms) - 1).bit_length()
@@ -234,8 +249,7 @@ class Keeper:
         if found is None:
             drawn = plan.names[client.arm_number(plan, arm, os.urandom)]
             found = content["kept"].setdefault(plan.fingerprint, {"arm": drawn, "report": None})
-        elsewhere = f"this device keeps its arm, {found['arm']!r}, and can be asked no other; found {arm!r}"
-        _need(arm in (None, found["arm"]), elsewhere)
+        _need_own_arm(arm, found["arm"])
         return found
 
     def _charge(self, content: dict[str, Any], plan: client.CheckedPlan) -> None:
@@ -256,10 +270,9 @@ class Keeper:
             raise KeepingError(f"{self.path} cannot be read as a file of kept answers: {error.strerror}") from None
         try:
             content = json.loads(text)
-            check = content.pop("check")
-        except (ValueError, AttributeError, KeyError, TypeError):
-            check, content = None, {}
-        right = check == _check(content) and content.get("deniable") == FORMAT
+            right = content.pop("check") == _check(content) and content.get("deniable") == FORMAT
+        except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+            right = False
         _need(
             right, f"{self.path} is damaged, or no file of kept answers; it was left as it is: get it back, or move it"
         )

@@ -155,3 +155,17 @@ def test_lists_have_intervals_of_their_rank_and_shrunken_effects() -> None:
             outside = row["listed_low"] > 0 or row["listed_high"] < 0
             assert outside is (row["p_value"] < alpha)
     assert rows[0]["shrunken"] / rows[0]["effect"] > 0.8 > rows[-1]["shrunken"] / max(rows[-1]["effect"], 1e-9)
+
+
+def test_pairs_without_enough_reports_for_an_interval_come_last_and_have_no_effect() -> None:
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Flag("rare"), dn.Choice("town", list("xyz"))])
+    told = dn.simulate.truth(schema, {"a": 0.5, "b": 0.4, "rare": 0.002, "town": [0.4, 0.3, 0.3]})
+    found = 0
+    for seed in range(6):
+        rows = dn.associations(dn.simulate.counts(told, dn.Plan(schema, epsilon=4.0), seed, n=900)).to_pylist()
+        enough = [not isnan(row["low"]) for row in rows]
+        assert enough == sorted(enough, reverse=True)
+        for row, answered in zip(rows, enough, strict=True):
+            assert isnan(row["effect"]) == isnan(row["shrunken"]) == (not answered)
+        found += 0 < sum(enough) < len(enough)
+    assert found  # some surveys have pairs of both kinds

@@ -14,7 +14,7 @@ from deniable.analyses import pair_findings, share_findings
 from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind
 from deniable.analyses.pair_findings import RankedPair, direction, surest_features
-from deniable.analyses.share_findings import Share, groups, highest_and_lowest, most_common
+from deniable.analyses.share_findings import Share, group_shares, groups, highest_and_lowest
 from deniable.simulate import counts as simulated
 from deniable.simulate import truth
 
@@ -122,17 +122,22 @@ def test_very_many_flags_and_groups_are_split_and_left_out(counts: dn.Counts, mo
     assert survey_findings(counts).left_out == ("town", "sports: chess", "sports: judo")
 
 
-def test_the_most_common_answer_needs_all_intervals_and_one_apart() -> None:
+def test_the_most_common_answer_needs_all_intervals() -> None:
+    schema = dn.Schema([dn.Choice("letter", ["a", "b", "c"]), dn.Flag("x")])
+    plan = dn.Plan(schema, epsilon=4.0, together=[["letter", "x"]])
+    group, _ = groups(plan)
+    told = dn.simulate.truth(schema, {"letter": [0.2, 0.5, 0.3], "x": 0.5})
+    found = group_shares(dn.simulate.counts(told, plan, 1, n=5_000), group, 0.95)
+    assert found.most_common is not None
+    assert (found.most_common.first, found.most_common.alike) == (found.shares[1], 0)
+    few = group_shares(dn.simulate.counts(told, plan, 1, n=10), group, 0.95)
+    assert not all(share.enough for share in few.shares)
+    assert few.most_common is None
+
+
+def test_the_highest_and_the_lowest_share_are_of_those_with_enough_reports() -> None:
     first, second, third = Share("a", 0.5, 0.45, 0.55), Share("b", 0.3, 0.25, 0.35), Share("c", 0.2, 0.15, 0.25)
-    found = most_common([second, third, first])
-    assert found is not None
-    assert (found.first, found.second, found.apart) == (first, second, True)
-    wide = replace(second, high=0.46)
-    near = most_common([wide, first])
-    assert near is not None
-    assert not near.apart
     unknown = Share("d", 0.9, nan, nan)
-    assert most_common([first, second, unknown]) is None
     assert highest_and_lowest([unknown, third, first, second]) == (first, third)
     assert highest_and_lowest([unknown]) is None
 

@@ -181,3 +181,34 @@ def test_what_cannot_be_shown_is_refused_with_the_reason(capsys: pytest.CaptureF
 def test_a_plan_given_as_a_survey_points_to_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "plan.json", "--epsilon", "1"]) == 1
     assert "this is a plan already, not a survey; `deniable show`" in capsys.readouterr().err
+
+
+def test_plans_of_two_rounds_are_shown_with_the_epsilon_of_one_report(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    plan = dn.Plan(SCHEMA, epsilon=2.0, arms=[["smoker", "age"], ["region"]], repeat="keep", epsilon_1=1.0)
+    plan.save(tmp_path / "plan.json")
+    out = shown(capsys, str(tmp_path / "plan.json"))
+    rows = {line.split("  ")[0]: line for line in out[out.index("Belief in an answer") :].splitlines()}
+    assert "in all reports of a person" in out
+    assert "24 in 100" in rows["one report of any arm alone"]  # e / (e + 9), rounded up
+    assert "46 in 100" in rows["all reports of a person"]
+    how = out[out.index("How answers are randomized") :].splitlines()
+    assert [word.strip() for word in how[1].split("  ") if word][-3:] == ["epsilon_1", "sent if true", "sent if not"]
+    found = as_json(capsys, str(tmp_path / "plan.json"))["plan"]
+    assert found["one report"]["epsilon"] == plan.epsilon_1 < found["whole report"]["epsilon"]
+    for arm in found["arms"]:
+        for block in arm["blocks"]:
+            assert block["epsilon_1"] >= log(block["sent if true"] / block["sent if not"]) - 1e-12
+
+
+def test_long_questions_are_folded_and_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = [f"word{k}" for k in range(60)]
+    schema = dn.Schema([dn.Flag("smoker", label=" ".join(words)), dn.Flag("x")])
+    dn.Plan(schema, epsilon=1.0, arms=[["smoker"], ["x"]]).save(tmp_path / "plan.json")
+    dn.Plan(schema, epsilon=2.0, arms=[["smoker"], ["x"]]).save(tmp_path / "other.json")
+    for files in (["plan.json"], ["plan.json", "other.json"]):
+        out = shown(capsys, *(str(tmp_path / file) for file in files))
+        assert max(len(line) for line in out.splitlines() if ".json" not in line) <= 112
+        if len(files) == 1:
+            assert set(words) <= set(out[out.index("Belief in") :].split())

@@ -18,9 +18,10 @@ import deniable as dn
 from deniable import client
 from deniable.collect import sealing, writer
 from deniable.collect.app import ROUTES
-from deniable.collect.collector import Limits
+from deniable.collect.collector import AT_ONCE, Limits
 from deniable.collect.description import openapi
 from deniable.collect.stores.sqlite_log import SqliteLog
+from deniable.collect.stores.store import Entry, Store
 from deniable.collect.writer import Busy
 from deniable.errors import CollectError
 from tests.support.collect.served import NEXT, OF_PLAN, PLAN, Served, a_report, an_id
@@ -195,9 +196,16 @@ def test_a_token_of_any_name_can_be_revoked(served: Served, name: str) -> None:
     assert served.http.get("/tokens", headers=own).status_code == 401
 
 
+def test_a_token_of_an_earlier_version_can_be_revoked_whatever_its_name(served: Served) -> None:
+    served.collector.make_token("a\tb")
+    assert served.http.delete("/tokens/a%09b", headers=served.auth).status_code == 204
+    assert served.http.get("/tokens", headers=served.auth).json() == ["analyst"]
+
+
 BAD_BODIES = [
     b"", b"[]", b"{", b'{"name": 5}', b'{"name": ""}', b'{"name": "\\u0000"}', b'{"count": 0}', b'{"count": true}',
     b"[" * 4000, b'{"name": "' + b"a" * 101 + b'"}', b"\xff\xfe",
+    b'{"name": "."}', b'{"name": ".."}', b'{"name": "a/../b"}', b'{"name": "a\\tb"}',
 ]  # fmt: skip
 
 
@@ -286,6 +294,126 @@ def test_a_store_that_fails_acknowledges_nothing_and_comes_back(tmp_path: Path) 
         assert served.put(second, b"\0").status_code == 201
         assert served.put(first, b"\0").status_code == 200
         assert "deniable_store_failures_total 1\n" in served.http.get("/metrics").text
+
+
+def test_a_store_that_cannot_be_opened_again_is_tried_again_whatever_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also if it was opened, and then what is done with it fails: it is closed, or no other could have the file."""
+    rng, path, opened = random.Random(18), tmp_path / "survey.db", list[Slow]()
+    monkeypatch.setattr(writer, "REOPEN_SECONDS", 0.01)
+    Slow.gate.set()
+
+    def open_store() -> Slow:
+        if len(opened) == 1:
+            opened.append(opened[0])
+            raise CollectError("the disk is damaged")
+        opened.append(Slow(path))
+        return opened[-1]
+
+    def reopened(store: Store) -> None:
+        if len(opened) == 3:
+            raise ValueError("a mistake")
+        served.collector._take(store)
+
+    with Served(path, [PLAN.to_json()], open_store) as served:
+        served.collector.writer.reopened = reopened
+        Slow.failing = True
+        assert served.put(an_id(rng), b"\0").status_code == 503
+        Slow.failing = False
+        give_up = time.monotonic() + 10
+        while served.http.get("/healthz").status_code == 503 and time.monotonic() < give_up:
+            time.sleep(0.01)
+        assert served.put(an_id(rng), b"\0").status_code == 201
+    assert len(opened) == 4
+    assert caplog.text.count("cannot open the store again: the disk is damaged\n") == 1
+    assert caplog.text.count("cannot open the store again: a mistake\n") == 1
+
+
+def test_plans_that_this_version_cannot_use_are_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As another version may have brought them; parts without their reports are sealed, and counted as ever."""
+    rng, path = random.Random(19), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    later = store.add_plan("f" * 64, '{"version": 9, "features": []}', 1)
+    store.write([Entry(rng.randbytes(16), later, b"\0")], 1)
+    store.open_part(2)
+    store.close()
+    with Served(path, [PLAN.to_json()]) as served:
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        refused = served.http.post("/seal", headers=served.auth)
+        assert (refused.status_code, "part 1 has reports of a plan that this version" in refused.text) == (409, True)
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [3]
+        assert served.http.get("/counts", headers=served.auth).status_code == 200
+        assert log_is_empty(path)
+        opened = served.collector.writer.opened()
+        sealing.seal_part(opened, 1, {later: PLAN}, threading.Event())  # as the other version does
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [3]
+        assert served.http.get(f"/export/1-{later}.parquet", headers=served.auth).status_code == 404
+        assert served.http.post("/seal", headers=served.auth).json() == {"sealed": []}
+    assert caplog.text.count("plan 1 of the store cannot be used by this version") == 1
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_damage_is_said_in_words_and_other_parts_are_sealed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, checksum: bool
+) -> None:
+    """Damage that a checksum shows, and where an early group has none, a report that shows what there is not."""
+    rng = random.Random(20)
+    words = "survey.db: is damaged in group 1; take the file" if checksum else "the store is damaged: report 0"
+    with Served(tmp_path / "survey.db", [PLAN.to_json()]) as served:
+        store, results = served.collector.writer.opened(), served.collector.results
+        for day in (1, 2):
+            store.write([Entry(rng.randbytes(16), 1, b"\0")], day)
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        crc = "crc" if checksum else "null"
+        store.db.execute(
+            f"update groups set data = cast(substr(data, 1, 16) || x'ff' as blob), crc = {crc} where seq = 1"
+        )
+        for method, path in (("POST", "/seal"), ("GET", "/counts"), ("GET", "/page")):
+            answer = served.http.request(method, path, headers=served.auth)
+            assert (answer.status_code, words in answer.json()["error"]) == (409, True), path
+        assert [part["part"] for part in served.http.get("/export", headers=served.auth).json()] == [2, 3]
+        with monkeypatch.context() as patched:  # as the thread does every 30 seconds
+            looks = iter([False, False, False, True])
+            patched.setattr(results.ending, "is_set", lambda: next(looks))
+            patched.setattr(results.ending, "wait", lambda _seconds: False)
+            results.run()
+    assert caplog.text.count(words) == 1
+
+
+def log_is_empty(path: Path) -> bool:
+    return path.with_name(path.name + "-wal").stat().st_size == 0
+
+
+def test_nothing_waits_for_analysts_who_wait_for_sealing(served: Served) -> None:
+    """More of them than there are threads for all that is short: receipts, batches, totals and tokens."""
+    rng, statuses = random.Random(17), list[int]()
+    id = an_id(rng)
+    assert served.put(id, a_report(rng)).status_code == 201
+    slow = [("GET", "/counts"), ("GET", "/page"), ("POST", "/seal")]
+    waiting = [
+        threading.Thread(
+            target=lambda method=method, path=path: statuses.append(
+                served.http.request(method, path, headers=served.auth).status_code
+            )
+        )
+        for method, path in slow * 10
+    ]
+    with served.collector.results.turn:  # as while a part is sealed
+        for thread in waiting:
+            thread.start()
+        give_up = time.monotonic() + 20
+        while served.collector.analysts._work_queue.qsize() < 30 - AT_ONCE and time.monotonic() < give_up:
+            time.sleep(0.01)
+        assert served.http.head(f"/reports/{id}", timeout=5).status_code == 204
+        assert served.http.get("/metrics", timeout=5).status_code == 200
+        assert served.http.post("/batches", content=b"", headers=OF_PLAN, timeout=5).status_code == 200
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        assert served.http.get("/tokens", headers=served.auth, timeout=5).status_code == 200
+        assert not statuses
+    for thread in waiting:
+        thread.join(30)
+    assert statuses == [200] * 30
 
 
 # -- results -----------------------------------------------------------------------------------------------------------

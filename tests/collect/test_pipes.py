@@ -2,9 +2,12 @@
 
 import base64
 import json
+import os
 import random
+import struct
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,7 @@ import pytest
 
 import deniable as dn
 from deniable import client
+from deniable.cli import main
 from deniable.collect import pipes
 from deniable.collect.pipes import collect
 from deniable.errors import CollectError
@@ -180,6 +184,144 @@ def test_bad_rows_of_csv_and_parquet(tmp_path: Path) -> None:
     assert rows == [[3, 4, 6], [2, 3]]
 
 
+def aside(path: Path) -> list[tuple[int, str]]:
+    """The rows that were refused, with their reasons."""
+    return [(one["row"], one["reason"]) for one in map(json.loads, path.read_text().splitlines())]
+
+
+def test_a_quote_that_is_not_closed_hides_no_other_line(tmp_path: Path) -> None:
+    lines = [f"{number},01" for number in range(1000)]
+    lines[10] = '"10,01'
+    lines[500] = '500",01'
+    lines[700] = '"seven, ""hundred""",01'
+    lines[800] = '"800"0,01'
+    (tmp_path / "in.csv").write_text("\n".join(["id,report", *lines]))
+    (found,) = collect([str(tmp_path / "in.csv")], PLAN, tmp_path / "out")
+    assert (found.reports, found.same, found.refused) == (998, 0, 2)
+    first, second = aside(found.refused_path)
+    assert first == (12, "the line is no CSV: a quote in it is not closed")
+    assert second[0] == 802
+    assert second[1].startswith("the line is no CSV: ',' expected")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_csv_end_as_any_system_ends_them(tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipes, "LONGEST_LINE", 50)
+    lines = ["id,report", "a,01", "", "b," + "0" * 47 + "1", "c," + "0" * 200, 'd,"01"', ""]
+    (tmp_path / "in.csv").write_bytes(end.join(lines).encode())
+    (found,) = collect([str(tmp_path / "in.csv")], PLAN, tmp_path / "out")
+    assert (found.reports, found.refused) == (2, 2)
+    assert [reason for _, reason in aside(found.refused_path)] == ["the line is too long"] * 2
+    assert aside(found.refused_path)[0][0] == 4
+
+
+def test_ids_of_csv_in_another_encoding_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_bytes("id,report\nfünf,01\nfänf,01\nfünf,01\n".encode("latin-1"))
+    (found,) = collect([str(tmp_path / "in.csv")], PLAN, tmp_path / "out")
+    assert (found.reports, found.same) == (2, 1)
+
+
+def broken_text(texts: list[bytes]) -> pa.Array:
+    """Texts of Arrow that need not be UTF-8."""
+    places = [0]
+    for text in texts:
+        places.append(places[-1] + len(text))
+    places_of = pa.py_buffer(struct.pack(f"<{len(places)}i", *places))
+    return pa.Array.from_buffers(pa.string(), len(texts), [None, places_of, pa.py_buffer(b"".join(texts))])
+
+
+UNREAD: dict[str, tuple[str, Callable[[], pa.Array]]] = {
+    "a report that is no UTF-8": ("report", lambda: broken_text([b"01", b"\xff\xfe", b"00"])),
+    "an id that is no UTF-8": ("id", lambda: broken_text([b"a", b"\xff\xfe", b"b"])),
+    "a time that is too late": ("id", lambda: pa.array([1, 2**55, 3], pa.timestamp("ms"))),
+    "a duration that is too long": ("id", lambda: pa.array([1, 2**60, 3], pa.int64()).cast(pa.duration("s"))),
+}
+
+
+@pytest.mark.parametrize("what", UNREAD)
+def test_a_cell_of_parquet_that_is_no_value_is_one_refused_row(tmp_path: Path, what: str) -> None:
+    column, cells = UNREAD[what]
+    good = {"report": pa.array(["01", "01", "00"]), "id": pa.array(["x", "y", "z"])}
+    pq.write_table(pa.table(good | {column: cells()}), tmp_path / "in.parquet")
+    (found,) = collect([str(tmp_path / "in.parquet")], PLAN, tmp_path / "out")
+    assert (found.reports, found.refused) == (2, 1)
+    assert aside(found.refused_path) == [(2, f"the {column} cannot be read")]
+
+
+def test_an_id_in_an_unknown_time_zone_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"id": pa.array([1], pa.timestamp("us", tz="Mars/Phobos")), "report": ["01"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    (found,) = collect([str(tmp_path / "in.parquet")], PLAN, tmp_path / "out")
+    assert (found.reports, aside(found.refused_path)) == (0, [(1, "the id cannot be read")])
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "part", "times"),
+    [
+        ("one line.csv", "report\n", "0" * 1_000_000, 50),
+        ("many.ndjson", "", '{"report": "%s"}\n' % ("A" * 900_000), 50),
+    ],
+)
+def test_long_lines_are_not_held(tmp_path: Path, name: str, head: str, part: str, times: int) -> None:
+    with (tmp_path / name).open("w") as file:
+        file.write(head)
+        for _ in range(times):
+            file.write(part)
+    tracemalloc.start()
+    try:
+        (found,) = collect([str(tmp_path / name)], PLAN, tmp_path / "out")
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert found.refused == (1 if head else times)
+
+
+def test_no_input_is_written_over_or_removed(tmp_path: Path) -> None:
+    row = '{"report": "01"}\n'
+    (tmp_path / "a.ndjson").write_text(row)
+    (tmp_path / "a.refused.ndjson").write_text(row)
+    parquet(tmp_path / "x.parquet", [("a", "01")])
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "x.parquet").symlink_to(tmp_path / "x.parquet")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    for inputs, folder, named in [
+        (["a.ndjson", "a.refused.ndjson"], tmp_path, "a.refused.ndjson"),
+        (["x.parquet"], tmp_path, "x.parquet"),
+        (["a.ndjson", "x.parquet"], tmp_path / "link", "x.parquet"),
+    ]:
+        with pytest.raises(CollectError, match=f"{named}: is read from, and would be written over; give another"):
+            list(collect([str(tmp_path / one) for one in inputs], PLAN, folder))
+        assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+
+
+def test_the_command_leaves_a_file_of_reasons_alone_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    PLAN.save("plan.json")
+    Path("a.ndjson").write_text('{"report": "01"}\n')
+    Path("a.refused.ndjson").write_text("mine\n")
+    command = ["collect", "plan.json", "a.ndjson", "-o", "."]
+    assert main(command) == 1
+    assert capsys.readouterr().err.startswith("deniable: a.refused.ndjson: exists already (of an earlier run); give")
+    assert Path("a.refused.ndjson").read_text() == "mine\n"
+    assert not Path("a.parquet").exists()
+    assert main([*command, "--force"]) == 0
+    assert not Path("a.refused.ndjson").exists()  # no row was refused
+    parquet(Path("x.parquet"), [("a", "01")])
+    held = Path("x.parquet").read_bytes()
+    for force in ([], ["--force"]):
+        assert main(["collect", "plan.json", "x.parquet", "-o", ".", *force]) == 1
+        assert "x.parquet: is read from, and would be written over" in capsys.readouterr().err
+    assert Path("x.parquet").read_bytes() == held
+
+
+def test_a_pipe_is_told_to_be_standard_input(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.ndjson")
+    with pytest.raises(CollectError, match="pipe.ndjson: is a pipe, not a file; use - for NDJSON from standard input"):
+        list(collect([str(tmp_path / "pipe.ndjson")], PLAN, tmp_path / "out"))
+
+
 def test_a_second_run_replaces_what_the_first_wrote(tmp_path: Path) -> None:
     path = tmp_path / "in.ndjson"
     path.write_text('{"report": "00"}\n{"report": "zz"}\n')
@@ -197,6 +339,9 @@ def test_a_second_run_replaces_what_the_first_wrote(tmp_path: Path) -> None:
         ("in.xlsx", "", "reports are read from .ndjson"),
         ("in.csv", "", "needs one column 'report'; found none: the file is empty"),
         ("in.csv", "id,answer\n", "needs one column 'report'"),
+        ("in.csv", "a" * 140_000 + ",report\n", "named in its first line; the line is no CSV: field larger than"),
+        ("in.csv", '"id,report\na,01\n', "named in its first line; the line is no CSV: a quote in it is not closed"),
+        ("in.csv", "id,report" * 200_000, "named in its first line; the line is too long"),
         ("in.parquet", "PAR", "cannot be read as Parquet"),
     ],
 )

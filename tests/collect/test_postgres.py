@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -11,8 +12,10 @@ import pytest
 
 import deniable as dn
 from deniable import client
+from deniable.collect.access import whose
+from deniable.collect.collector import Collector
 from deniable.collect.stores.postgres import PostgresStore
-from deniable.collect.stores.store import Outcome
+from deniable.collect.stores.store import Entry, Outcome, StoredCounts
 from deniable.errors import CollectError
 from tests.support.collect.served import NEXT, PLAN, Served, a_report, an_id
 from tests.support.collect.stores import add_plans, everything, made_up, seal
@@ -101,6 +104,29 @@ def test_a_lost_connection_is_an_error_and_the_store_is_opened_anew(database: st
         assert served.http.get("/export", headers=served.auth).json()[0]["reports"] == 2
 
 
+def test_reading_comes_back_after_a_lost_connection_though_nobody_writes(database: str, tmp_path: Path) -> None:
+    """As when the database was started again; also for analysts."""
+    rng = random.Random(10)
+    with Served(tmp_path, [PLAN.to_json()], lambda: PostgresStore(database)) as served:
+        id = an_id(rng)
+        assert served.put(id, a_report(rng)).status_code == 201
+        for path, status, auth in ((f"/reports/{id}", 204, {}), ("/tokens", 200, served.auth)):
+            with psycopg.connect(database, autocommit=True) as db:
+                db.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+            statuses = list[int]()
+            give_up = time.monotonic() + 20
+            while statuses[-1:] != [status] and time.monotonic() < give_up:
+                method = "HEAD" if status == 204 else "GET"
+                statuses.append(served.http.request(method, path, headers=auth).status_code)
+            assert statuses[-1] == status
+            assert set(statuses) <= {503, status}
+        assert "deniable_store_failures_total 0\n" in served.http.get("/metrics").text
+    store = served.collector.writer.store
+    assert store is not None
+    with pytest.raises(CollectError):  # what was closed stays closed
+        store.holds(bytes(16))
+
+
 def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
     rng = random.Random(5)
     with (
@@ -117,6 +143,26 @@ def test_two_collectors_share_a_survey(database: str, tmp_path: Path) -> None:
         one.http.delete("/tokens/ann", headers=one.auth)
         assert other.http.get("/tokens", headers=auth).status_code == 401
         assert other.http.delete("/tokens/%00", headers=one.auth).status_code == 404  # no text of this database
+
+
+def test_of_processes_that_start_at_one_time_one_shows_a_token(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has seen that there is none yet before any makes one."""
+    looked, seen = threading.Barrier(3), PostgresStore.analysts
+    collectors = [Collector(lambda: PostgresStore(database), [PLAN.to_json()]) for _ in range(3)]
+
+    def together(store: PostgresStore) -> dict[str, bytes]:
+        found = seen(store)
+        looked.wait(20)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresStore, "analysts", together)
+        with ThreadPoolExecutor(3) as threads:
+            shown = [token for token in threads.map(Collector.first_token, collectors) if token]
+    assert len(shown) == 1
+    assert whose(shown[0], collectors[0].writer.opened().analysts()) == "analyst"
+    for one in collectors:
+        one.stop()
 
 
 def test_a_collector_learns_the_plans_that_another_one_has_brought(database: str, tmp_path: Path) -> None:
@@ -152,7 +198,152 @@ def test_an_acknowledged_report_is_on_the_disk_whatever_the_database_is_set_to(d
             db.execute(f'alter database "{name}" reset synchronous_commit')
 
 
-def test_errors_do_not_show_the_address() -> None:
-    with pytest.raises(CollectError, match="PostgreSQL failed") as caught:
+def test_totals_are_counted_now_and_then_and_no_writer_waits(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks again meanwhile is told the last total at once."""
+    rng, store = random.Random(9), PostgresStore(database)
+    add_plans(store)
+    store.write(made_up(rng, 1, 3), 1)
+    assert store.total() == 3
+    store.write(made_up(rng, 1, 2), 1)
+    assert store.total() == 3
+    store.count_after = 0.0
+    assert store.total() == 5
+    counts, begun, go = store._count, threading.Event(), threading.Event()
+
+    def slow() -> int:
+        begun.set()
+        assert go.wait(20)
+        return counts()
+
+    monkeypatch.setattr(store, "_count", slow)
+    store.count_after = 0.0
+    asking = threading.Thread(target=store.total)
+    asking.start()
+    assert begun.wait(20)
+    writing = threading.Thread(target=store.write, args=(made_up(rng, 1, 2), 1))
+    writing.start()
+    writing.join(10)
+    assert not writing.is_alive()
+    assert store.total() == 5
+    go.set()
+    asking.join(20)
+    assert store.total() == 7
+    assert store.count_after > time.monotonic()
+    store.close()
+
+
+# -- what PostgreSQL keeps with each row -------------------------------------------------------------------------------
+
+# A row's transaction, and then its place among the pages: the order in which rows came, if nothing was written anew.
+ARRIVAL = "order by xmin::text::bigint, ctid"
+PAIRS = "select i.hash, r.id from deniable_invitations i join deniable_reports r on i.xmin = r.xmin"
+
+
+def rows(database: str, *queries: str) -> list[tuple[bytes, ...]]:
+    """What the last one of some queries finds."""
+    with psycopg.connect(database, autocommit=True) as db:
+        for query in queries:
+            found = db.execute(query)
+        return [tuple(map(bytes, row)) for row in found.fetchall()]
+
+
+def invited(rng: random.Random, store: PostgresStore, count: int) -> list[Entry]:
+    """So many entries, each with an invitation that the store knows."""
+    entries = [entry._replace(invitation=rng.randbytes(32)) for entry in made_up(rng, 1, count)]
+    store.add_invitations(entry.invitation or b"" for entry in entries)
+    return entries
+
+
+def test_a_sealed_part_keeps_no_order_and_no_report_of_an_invitation(database: str) -> None:
+    rng, store = random.Random(7), PostgresStore(database)
+    add_plans(store)
+    arrived = invited(rng, store, 40)
+    rng.shuffle(arrived)
+    for entry in arrived:
+        assert store.write([entry], 1) == [Outcome.NEW]
+    copied = ("cluster deniable_reports using deniable_reports_pkey", "vacuum full deniable_invitations")
+    ids, hashes = [entry.id for entry in arrived], [entry.invitation or b"" for entry in arrived]
+    assert rows(database, *copied, f"select id from deniable_reports {ARRIVAL}") == [(id,) for id in ids]  # the control
+    assert set(rows(database, PAIRS)) == set(zip(hashes, ids, strict=True))
+    store.open_part(2)
+    (later,) = invited(rng, store, 1)
+    store.write([later], 2)
+    seal(store, 1)
+    of_part = "select id from deniable_reports where part = 1"
+    assert rows(database, f"{of_part} {ARRIVAL}") == [(id,) for id in sorted(ids)]
+    sealed = "select hash from deniable_invitations where spent"
+    assert rows(database, f"{sealed} {ARRIVAL}") == [(hash,) for hash in sorted([*hashes, later.invitation or b""])]
+    assert len(rows(database, PAIRS)) == 40 * 41  # each with each: one transaction wrote them all
+    assert store.invitations() == (41, 41)
+    assert store.write(arrived, 2) == [Outcome.SAME] * 40
+    store.close()
+
+
+def test_nobody_waits_for_sealing_and_breaking_it_off_changes_nothing(database: str) -> None:
+    """It is stopped in its transaction, after the reports were written anew, by a lock that somebody has."""
+    rng, store = random.Random(8), PostgresStore(database)
+    add_plans(store)
+    entries = invited(rng, store, 20)
+    assert set(store.write(entries, 1)) == {Outcome.NEW}
+    store.open_part(2)
+    before = everything(store)
+    sealing, failed = store.seal(1), list[CollectError]()
+
+    def done() -> None:
+        try:
+            sealing.done([StoredCounts(1, 1, 20, b"counted")])
+        except CollectError as error:
+            failed.append(error)
+
+    stuck = "from pg_stat_activity where query like '%%with old%%' and wait_event_type = 'Lock' and datname = %s"
+    with psycopg.connect(database) as other, psycopg.connect(database, autocommit=True) as db:
+        other.execute("select from deniable_invitations for update")
+        thread = threading.Thread(target=done)
+        thread.start()
+        give_up = time.monotonic() + 20
+        while not db.execute(f"select {stuck}", (db.info.dbname,)).rowcount and time.monotonic() < give_up:
+            time.sleep(0.01)
+        writing = threading.Thread(target=lambda: [store.write(made_up(rng), 2), store.open_part(3)])
+        writing.start()
+        writing.join(10)
+        assert not writing.is_alive()
+        assert store.write(entries, 3) == [Outcome.SAME] * 20
+        assert before.items() <= everything(store).items()
+        assert db.execute(f"select pg_terminate_backend(pid) {stuck}", (db.info.dbname,)).rowcount == 1
+        thread.join(10)
+    assert failed
+    assert [part.sealed for part in store.parts()] == [False, False, False]
+    assert before.items() <= everything(store).items()
+    seal(store, 1)
+    assert [part.sealed for part in store.parts()] == [True, False, False]
+    assert before.items() <= everything(store).items()
+    assert store.write(entries, 3) == [Outcome.SAME] * 20
+    store.close()
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+def test_errors_do_not_show_the_password() -> None:
+    with pytest.raises(CollectError, match="PostgreSQL failed.*refused") as caught:
         PostgresStore("postgresql://ann:secret-password@127.0.0.1:1/survey")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["my secret", "secret%", "p/secret", "1/secret", "p@secret", "p/?secret", "p\n/secret", "secret%00", "@"],
+)
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_addresses_that_are_read_otherwise_than_meant_are_refused_and_not_shown(scheme: str, password: str) -> None:
+    """A password with / or @ in it is taken for a host, a port or a name, and so would stand in the error."""
+    with pytest.raises(CollectError, match="the address of the database cannot be read; write postgresql://") as caught:
+        PostgresStore(f"{scheme}://ann:{password}@127.0.0.1:1/survey")
+    assert "secret" not in str(caught.value)
+    assert "127.0.0.1" not in str(caught.value)
+    assert caught.value.__context__ is None  # nor does a traceback
+
+
+def test_special_characters_of_a_password_may_be_written_as_codes() -> None:
+    with pytest.raises(CollectError, match="PostgreSQL failed.*refused"):
+        PostgresStore("postgresql://ann:%40%2F%3A%25%20:?#@127.0.0.1:1/survey")

@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deniable.cli import main
+from deniable.collect import serve as serving
 from deniable.collect.collector import Collector
 from deniable.collect.serve import opener, server_for
 from deniable.collect.stores.sqlite_log import SqliteLog
@@ -135,6 +137,29 @@ def test_who_collects_kept_answers_is_told_that_a_store_is_for_one_wave(tmp_path
     with Process(tmp_path, plan=PLAN.keep()) as running:
         assert running.process.stderr is not None
         assert "Give each wave of the same people a --store of its own" in running.process.stderr.readline()
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\tb", "\udcff", ".", "..", "a/../b", "a" * 101])
+def test_a_token_that_could_not_be_revoked_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serving, "serve", lambda *_: None)  # or it would be served for ever
+    PLAN.save(tmp_path / "plan.json")
+    store = tmp_path / "survey.db"
+    command = ["serve", str(tmp_path / "plan.json"), "--store", str(store), "--port", "0"]
+    assert main([*command, "--new-token", name]) == 1
+    assert "deniable: --new-token: a token" in capsys.readouterr().err
+    assert not store.exists()
+
+
+def test_a_damaged_signature_beside_the_plan_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serving, "serve", lambda *_: None)
+    PLAN.save(tmp_path / "plan.json")
+    (tmp_path / "plan.sig").write_text("[" * 200_000)
+    assert main(["serve", str(tmp_path / "plan.json"), "--store", str(tmp_path / "survey.db"), "--port", "0"]) == 1
+    assert "plan.sig: a signature is JSON with key" in capsys.readouterr().err
 
 
 @pytest.mark.slow

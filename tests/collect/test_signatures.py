@@ -17,6 +17,8 @@ from tests.support.javascript import WEB, node
 
 CASES = json.loads(make_signatures.PATH.read_text(encoding="utf-8"))
 REFUSED = {case["title"]: case for case in CASES["refused"]}
+# A key on a curve that no version of `cryptography` knows; it was made for this test, and signs nothing.
+SECP112R1 = "MD4CAQEEDhdmNRg+ggtUUBvsXoDeoAcGBSuBBAAGoSADHgAEbplIKpxqUlM6WHBAkHoxSJyZzUC4zTJJo5XYyg=="
 MODULE = """
 const { verify } = await import(process.argv[1]);
 let text = "";
@@ -124,12 +126,18 @@ def test_signing_and_verifying(folder: Path, capsys: pytest.CaptureFixture[str])
         (["verify", "plan.json", "--key", "00" * 32], "plan.sig: no such file; the plan is not signed"),
         (["verify", "plan.json", "--key", "xyz", "--signature", "right.sig"], "a public key is 64 hexadecimal digits"),
         (["verify", "plan.json", "--key", "00" * 32, "--signature", "plan.json"], "a signature is JSON with key"),
+        (["verify", "plan.json", "--key", "00" * 32, "--signature", "nested.sig"], "nested.sig: a signature is JSON"),
+        (["sign", "plan.json", "--key", "curve.pem"], "curve.pem: not a private key for Ed25519"),
     ],
 )
 def test_errors_say_what_to_do(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     (folder / "right.sig").write_text(sign(PLAN.fingerprint, KEY).to_json())
+    (folder / "nested.sig").write_text("[" * 200_000)
+    (folder / "curve.pem").write_text(
+        f"-----BEGIN {'EC PRIVATE KEY'}-----\n{SECP112R1}\n-----END {'EC PRIVATE KEY'}-----\n"
+    )
     assert main(arguments) == 1
     assert words in capsys.readouterr().err
 

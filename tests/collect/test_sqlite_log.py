@@ -10,7 +10,7 @@ import pytest
 from deniable.collect.stores import sqlite_log, sqlite_sealing
 from deniable.collect.stores.sqlite_log import SqliteLog, wal_is_safe
 from deniable.collect.stores.store import Outcome
-from deniable.errors import CollectError
+from deniable.errors import CollectError, ReportError
 from tests.support.collect.stores import add_plans, everything, made_up, seal
 
 
@@ -35,6 +35,76 @@ def test_files_that_are_no_stores_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "other.db").read_bytes() == before
     with pytest.raises(CollectError, match="survey.db: the store failed: No such file or directory"):
         SqliteLog(tmp_path / "no folder" / "survey.db")
+
+
+def test_a_store_of_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "survey.db"
+    SqliteLog(path).close()
+    with_version(path, 7)
+    before = path.read_bytes()
+    with pytest.raises(CollectError, match="is a store of version 7, and this deniable reads those up to 2; install"):
+        SqliteLog(path)
+    assert path.read_bytes() == before
+    with_version(path, 2)
+    SqliteLog(path).close()
+
+
+def with_version(path: Path, version: int) -> None:
+    db = sqlite3.connect(path)
+    db.execute(f"pragma user_version={version}")
+    db.execute("pragma journal_mode=delete")
+    db.close()
+
+
+def test_a_store_of_version_1_goes_on_and_new_groups_have_checksums(tmp_path: Path) -> None:
+    """Its groups have none, and are taken as they are, until they are sealed."""
+    rng, path = random.Random(10), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    add_plans(store)
+    early = made_up(rng, 1, 30)
+    store.write(early, 1)
+    store._all("alter table groups drop column crc")
+    store.close()
+    with_version(path, 1)
+    store = SqliteLog(path)
+    late = made_up(rng, 1, 20)
+    assert store.write(early + late, 1) == [Outcome.SAME] * 30 + [Outcome.NEW] * 20
+    assert [crc is None for (crc,) in store._all("select crc from groups order by seq")] == [True, False]
+    store.open_part(2)
+    seal(store, 1)
+    assert [crc is None for (crc,) in store._all("select crc from groups order by seq")] == [False]
+    assert len(everything(store)) == 50
+    store.close()
+    assert len(everything(SqliteLog(path))) == 50
+
+
+def flip(store: SqliteLog, seq: int) -> None:
+    """Flip one bit of one report in a group."""
+    ((data,),) = store._all("select data from groups where seq = ?", (seq,))
+    damaged = bytearray(data)
+    damaged[-1] ^= 1
+    store._all("update groups set data = ? where seq = ?", (bytes(damaged), seq))
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_bit_that_flips_is_found_when_it_is_read_and_when_the_store_is_opened(tmp_path: Path, sealed: bool) -> None:
+    rng, path = random.Random(11), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    add_plans(store)
+    for _ in range(3):
+        store.write(made_up(rng, 1, 10), 1)
+    store.open_part(2)
+    if sealed:
+        seal(store, 1)
+    flip(store, 4 if sealed else 2)
+    with pytest.raises(ReportError, match=rf"survey.db: is damaged in group {4 if sealed else 2}; take the file from"):
+        b"".join(store.read(1, 1))
+    if not sealed:
+        with pytest.raises(ReportError, match="is damaged in group 2"):
+            seal(store, 1)
+    store.close()
+    with pytest.raises(CollectError, match=rf"survey.db: is damaged in group {4 if sealed else 2}; take the file from"):
+        SqliteLog(path)
 
 
 def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -178,3 +178,17 @@ def test_the_page_says_truly_what_fields_name_and_how_often(plan: dn.Plan, recor
         for one in row["named"].values():
             assert is_near(one["count"], row["n"], one["told"]), row
             assert one["told"] == 1 or not is_near(one["count"], row["n"], one["told"] * 0.6)  # the test can fail
+
+
+def test_number_ranges_stand_beside_their_labels() -> None:
+    """A label could say another range than the one that is meant; what is no range has its label alone."""
+    labels = {"under 10": "more than 10", "10 and over": "many", "none": "No answer"}
+    ranged = {"values": [*labels], "labels": labels, "edges": ["-inf", "10", "inf"], "missing": "none"}
+    named = {"values": ["a", "b"], "labels": {"a": "first"}}
+    script = """
+const { answerText } = await import(process.argv[1]);
+const features = JSON.parse(process.argv[2]);
+console.log(JSON.stringify(features.map((one) => one.values.map((value) => answerText(one, value, String)))));
+"""
+    shown = json.loads(node(script, (PAGE / "form.js").as_uri(), json.dumps([ranged, named])))
+    assert shown == [["more than 10 (under 10)", "many (10 and over)", "No answer"], ["first", "b"]]

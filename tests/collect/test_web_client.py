@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deniable as dn
 from deniable import client
 from spec.make_refusals import GOOD_ANSWERS
 from tests.support import javascript
@@ -126,6 +127,31 @@ def test_many_secrets_give_the_same_bytes(run: javascript.Run, file: Path) -> No
     cases, expected = kept_cases()
     assert any(left < 4000 for _, _, left in expected)
     assert run(file, cases) == expected
+
+
+@everywhere
+def test_plans_are_taken_up_to_the_same_size(run: javascript.Run, file: Path) -> None:
+    """One long text, which takes the most of a browser; and what is too deep or long for a browser alone."""
+    helped = json.loads(dn.Plan(dn.Schema([dn.Flag("a", help="é")]), epsilon=1.0).to_json())
+
+    def of_bytes(size: int) -> str:
+        room = size - len(json.dumps(sealed(helped), ensure_ascii=False).encode())
+        helped["features"][0]["help"] += "x" * room
+        return json.dumps(sealed(helped), ensure_ascii=False)
+
+    def beside(text: str) -> str:
+        return json.dumps(sealed(helped) | {"n": 0}).replace('"n": 0', text)
+
+    sizes = [{"plan": of_bytes(client.MAX_BYTES)}, {"plan": of_bytes(client.MAX_BYTES + 1)}]
+    expected = in_python(sizes)
+    assert [one == "PlanError" for one in expected] == [False, True]
+    assert run(file, sizes) == expected
+    helped["features"][0]["help"] = "short"
+    small = [beside(f'"design": {"[" * 63}{"]" * 63}'), beside(f'"n": {"9" * 1000}')]
+    large = [beside(f'"design": {"[" * 64}{"]" * 64}'), beside(f'"n": {"9" * 1001}')]
+    deep = beside(f'"arms": {"[" * 100_000}{"]" * 100_000}')
+    found = run(file, [{"plan": text} for text in (*small, *large, deep)])
+    assert [one == "PlanError" for one in found] == [False] * 2 + [True] * 3
 
 
 # Letters without ink, blanks, ends of lines, control and combining characters, and the neighbours of some of them.

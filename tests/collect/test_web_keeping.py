@@ -48,6 +48,25 @@ def test_a_secret_makes_a_report_and_a_short_one_does_not() -> None:
     assert run(script, plan=PLAN, fresh=FRESH) == [True, [*["KeepingError"] * 2, *["PlanError"] * 3]]
 
 
+def test_a_secret_makes_reports_of_its_own_arm_alone() -> None:
+    script = """
+    const secret = new Uint8Array(32), record = {smoker: true, age: "65+", drinker: false};
+    const own = await keeping.derivedArm(secret, plan);
+    const made = async (of, arm) =>
+      keeping.report(record, of, {secret, arm}).then((bytes) => bytes[0] & 1, (error) => error.name);
+    const found = [await made(plan), await made(plan, own)];
+    for (const [of, arm] of [[plan, names.find((name) => name !== own)], [assigned, names[0]], [assigned]]) {
+      found.push(await made(of, arm));
+    }
+    return [own, found];
+    """
+    plan, assigned = KEPT["arms, two rounds"], KEPT["assigned, two rounds"]
+    own, found = run(script, plan=plan.to_json(), assigned=assigned.to_json(), names=list(plan.arm_names))
+    assert own == keeping.derived_arm(bytes(32), plan.to_json())
+    number = plan.arm_names.index(own)
+    assert found == [number, number, "KeepingError", "PlanError", "PlanError"]
+
+
 def test_what_was_kept_is_sent_and_spent_once() -> None:
     script = """
     const change = inMemory(), keeper = new keeping.Keeper(change);

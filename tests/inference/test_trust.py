@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from deniable.inference import exact_binomial, trust
-from deniable.inference.trust import trusted
+from deniable.inference.trust import known_exactly, trusted
 from tests.support.surveys import cumulants_of
 
 
@@ -38,3 +39,10 @@ def test_the_rule_is_the_one_the_documents_state() -> None:
         assert [float(one) for one in stated] == pytest.approx([most * each for each in times])
     assert f"standard error above {exact_binomial.WIDEST:g}" in page
     assert f"at least {trust.FEWEST} respondents" in page
+
+
+def test_what_is_known_to_be_nobody_or_everybody_is_that_without_rounding() -> None:
+    numbers = np.array([1000 * (1 + 4e-16), 1000 * (1 - 4e-16), -1e-14, 1000 * (1 + 4e-16), 1200.0, 500.0])
+    variance = np.array([0.0, 1e-20, 0.0, 400.0, 0.0, 0.0])
+    assert known_exactly(numbers, variance, 1000).tolist() == [1000, 1000, 0, numbers[3], 1200, 500]
+    assert numbers[3] > 1000  # a control: an estimate above all may stand where it is not known

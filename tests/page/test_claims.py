@@ -9,7 +9,7 @@ import pytest
 
 import deniable as dn
 from deniable.analyses.pair_findings import RankedPair, conditionals
-from deniable.analyses.share_findings import ANSWERS, Group, Share, Shares, group_shares, groups
+from deniable.analyses.share_findings import ANSWERS, Group, MostCommon, Share, Shares, group_shares, groups
 from deniable.page import page
 from deniable.page.blocks import Number
 from deniable.page.content import content
@@ -118,14 +118,66 @@ def test_how_often_an_answer_is_sent_if_it_is_true_and_if_not(root: Element) -> 
         assert float(cells[epsilon]) == pytest.approx(protocol.epsilon, abs=1e-4)
 
 
-@pytest.mark.parametrize(("half", "sure"), [(0.04, True), (0.06, False), (0.2, False)])
-def test_one_answer_is_called_most_common_only_if_its_interval_is_apart(half: float, sure: bool) -> None:
-    shares = [share("rare", 0.15, half), share("second", 0.375, half), share("first", 0.475, half)]
-    said = most_common_in_words(shares)
-    assert said.startswith("Most common: first,") == sure
-    assert ("second" in said) == (not sure)
-    assert "rare" not in said
-    assert "first" not in most_common_in_words([*shares, share("unknown", nan, nan)])
+@pytest.mark.parametrize(
+    ("alike", "words"),
+    [
+        (0, "Most common: first, 48 % (44 to 52)."),
+        (1, "Highest estimate: first, 48 % (44 to 52); it is not told apart from 1 other."),
+        (2, "Highest estimate: first, 48 % (44 to 52); it is not told apart from 2 others."),
+        (3, "Highest estimate: first, 48 % (44 to 52); it is not told apart from any other."),
+    ],
+)
+def test_one_answer_is_called_most_common_only_if_it_is_told_apart(alike: int, words: str) -> None:
+    shares = [share(label, value, 0.04) for label, value in (("a", 0.1), ("b", 0.15), ("c", 0.27), ("first", 0.48))]
+    group = Group("letter", (dn.Choice("letter", ["a", "b", "c", "first"]),))
+    most = MostCommon(shares[-1], alike)
+    assert most_common_in_words(Shares(group, tuple(shares), 4, (), most_common=most)) == words
+    unknown = most_common_in_words(Shares(group, (*shares, share("unknown", nan, nan)), 5, ()))
+    assert unknown == "There are not enough reports for 1 of 5 answers."
+
+
+SURVEYS = 600
+
+
+@pytest.mark.parametrize(
+    ("shares", "most"), [([0.35, 0.35, 0.2, 0.1], 0.05), ([0.1] * 10, 0.05), ([0.4, 0.3, 0.2, 0.1], 0.0)]
+)
+def test_the_most_common_answer_is_wrongly_named_in_at_most_5_of_100_surveys(shares: list[float], most: float) -> None:
+    """Where several are equally common, naming any is wrong; and naming the highest estimate always is a control."""
+    values = [f"v{k}" for k in range(len(shares))]
+    schema = dn.Schema([dn.Choice("letter", values)])
+    plan, told = dn.Plan(schema, epsilon=3.0), truth(schema, {"letter": shares})
+    (group,) = groups(plan)
+    best = values[0] if shares[0] > shares[1] else None
+    claims, highest = [], []
+    rng = np.random.default_rng(1)
+    for _ in range(SURVEYS):
+        found = group_shares(simulated(told, plan, rng, n=2_000), group, 0.95).most_common
+        assert found is not None
+        highest.append(found.first.label)
+        claims += [found.first.label] if not found.alike else []
+    wrong = sum(label != best for label in claims)
+    assert wrong <= most * SURVEYS + 3 * np.sqrt(most * SURVEYS)
+    if best is None:
+        assert sum(label != best for label in highest) > 10 * most * SURVEYS  # a control
+        assert len(shares) > 4 or wrong > 0.02 * SURVEYS  # of two that are equally common the test is no stricter
+    else:
+        assert len(claims) > 0.95 * SURVEYS
+
+
+def test_differences_of_answers_have_their_own_variance() -> None:
+    """Shares of one question go against each other: intervals that lie apart are not what tells them apart."""
+    schema = dn.Schema([dn.Choice("letter", ["a", "b"])])
+    plan = dn.Plan(schema, {"letter": dn.GRR(epsilon=1.0)})
+    (group,) = groups(plan)
+    rng, told = np.random.default_rng(2), truth(schema, {"letter": [0.54, 0.46]})
+    for _ in range(60):
+        counts = simulated(told, plan, rng, n=3_000)
+        found = group_shares(counts, group, 0.95).most_common
+        assert found is not None
+        difference = 2 * found.first.value - 1  # of two answers, which sum to one
+        stderr = 2 * dn.estimate(counts, ["letter"]).cell(letter="a").stderr
+        assert (found.alike == 0) == (difference > 1.959964 * stderr)
 
 
 def test_the_highest_and_the_lowest_are_those_of_the_table(root: Element) -> None:
@@ -154,7 +206,8 @@ def test_numbers_are_as_precise_as_they_are_known(points: float, digits: int) ->
     assert len(shown) == 6
     words = [text.text for text in read(chart.svg).all("text") if " to " in text.text]
     assert len(words) == 2
-    for text in (*shown, *words, most_common_in_words(shares), extremes_in_words(shares)):
+    most = Shares(group, shares, 2, (), most_common=MostCommon(shares[0], 0))
+    for text in (*shown, *words, most_common_in_words(most), extremes_in_words(shares)):
         numbers = re.findall(r"\d+(?:\.\d+)?", text)
         assert numbers
         assert {len(number.partition(".")[2]) for number in numbers} == {digits}, text

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from math import log, nan
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,10 @@ import deniable as dn
 from deniable.analyses.pair_findings import RankedPair
 from deniable.page import page
 from deniable.page.pairs import ranked_chart
+from deniable.simulate import counts as simulated
+from deniable.simulate import truth
+from deniable.survey.privacy import BELIEF, of_one_report, of_report
+from tests.support.kept_plans import KEPT
 from tests.support.pages import Element, figure_of, read, rows_of, survey
 from tests.support.situations import PLANS
 
@@ -244,3 +249,60 @@ def test_features_may_be_called_as_columns_are() -> None:
     assert set(rows_of(figure_of(root, "Yes or no"))) == {("low",), ("proportion",), ("x",)}
     wanted = dn.design(plan.schema, epsilon=9.0, n=3000)  # of which the page tells what was expected of each table
     assert "low × proportion" in read(page.page(dn.count(dn.randomize(records, wanted, rng=rng)))).text
+
+
+def promised(plan: dn.Plan) -> tuple[str, dict[str, list[str]], dict[str, list[str]]]:
+    """The section on the promise as text, its table by the first words, and the table of protocols by its head."""
+    told = truth(plan.schema, {f.name: [1 / f.levels] * f.levels for f in plan.schema})
+    root = read(page.page(simulated(told, plan, np.random.default_rng(1), n=500)))
+    (promise, method) = (
+        one for one in root.all("section") if one.attributes["aria-labelledby"] in ("promise", "method")
+    )
+    rows = [[cell.text for cell in row.all("th", "td")] for row in promise.all("tbody")[0].all("tr")]
+    columns = [[cell.text for cell in row.all("th", "td")] for row in method.all("tr")]
+    return (
+        " ".join(promise.text.split()),
+        {first: others for first, *others in rows},
+        {head: list(cells) for head, *cells in zip(*columns, strict=True)},
+    )
+
+
+def test_a_plan_of_two_rounds_says_what_one_report_and_what_all_of_them_give_away() -> None:
+    plan = KEPT["one flag, two rounds"]
+    text, rows, how = promised(plan)
+    one, whole = of_one_report(plan), of_report(plan)
+    assert one.at_most(BELIEF) == "24 in 100" != whole.at_most(BELIEF)
+    assert f"Seeing one report alone can raise this belief {one.up_to(BELIEF)}." in text
+    assert f"Seeing all reports of a person together can raise this belief {whole.up_to(BELIEF)}" in text
+    assert "Answers were kept" in text
+    assert "it sends that under a fresh coin" in text
+    assert "Answering this survey again from the device that kept the answers tells no more" in text
+    assert "Answering again, here or in another survey, adds" not in text
+    assert rows["one report alone"][1] == one.at_most(BELIEF)
+    assert rows["all reports of a person together"][1] == whole.at_most(BELIEF)
+    true, other = (float(how[head][0].removesuffix("%")) / 100 for head in ("sent if true", "sent if not"))
+    assert float(how["epsilon_1"][0]) == pytest.approx(log(true / other), abs=1e-3)  # of what is sent
+    assert float(how["epsilon"][0]) == pytest.approx(2, abs=1e-3)
+
+
+def test_a_plan_that_sends_the_same_again_says_so() -> None:
+    text, rows, how = promised(KEPT["one flag, sent again"])
+    assert "Asked again, it sends the same, even if" in text
+    assert "one report alone" not in rows
+    assert "epsilon_1" not in how
+    text, rows, _ = promised(KEPT["one flag, sent again"].with_blocks(((KEPT["one flag, sent again"].blocks),), 0))
+    assert "kept" not in text
+    assert "Answering again, here or in another survey, adds" in text
+    assert list(rows)[-1] == "the whole report"
+
+
+def test_one_number_of_pairs_is_the_base_of_all_that_is_said() -> None:
+    pair = RankedPair("a", "b", "any", 0.3, 0.2, 0.4, 0.0, 0.0, shrunken=0.3, listed_low=0.2, listed_high=0.4)
+    few = replace(pair, second="c", effect=nan, low=nan, high=nan, fdr=nan)
+    chart = ranked_chart([pair, few, replace(few, second="d")])
+    assert chart is not None
+    assert "1 of 3 pairs go together;" in chart.caption
+    assert "For 2 of 3 pairs there are not enough reports." in chart.caption
+    whole = ranked_chart([pair])
+    assert whole is not None
+    assert "not enough" not in whole.caption

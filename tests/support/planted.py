@@ -52,6 +52,28 @@ CATALOGUE: dict[str, Bug] = {
     "one draw for all values of unary encoding": Bug(
         DEVICE, "zip(columns, _draws(source, m), strict=True)", "zip(columns, _draws(source, 1) * m, strict=True)"
     ),
+    "neighbouring values share a draw": Bug(
+        DEVICE,
+        "zip(columns, _draws(source, m), strict=True)",
+        "zip(columns, (draw for draw in _draws(source, -(-m // 2)) for _ in range(2)), strict=False)",
+    ),
+    "every question from the same draws": Bug(
+        DEVICE,
+        "    for block, code in zip(blocks, codes, strict=True):\n        field, width = PERTURB",
+        "    stream = source(1 << 12)\n"
+        "    for block, code in zip(blocks, codes, strict=True):\n"
+        "        source = __import__('io').BytesIO(stream).read\n"
+        "        field, width = PERTURB",
+    ),
+    "values in the middle of two questions share draws": Bug(
+        DEVICE,
+        "    for block, code in zip(blocks, codes, strict=True):\n        field, width = PERTURB",
+        "    fresh, drawn = source, source(1 << 12)\n"
+        "    for block, code in zip(blocks, codes, strict=True):\n"
+        "        middle = {*range(2, 2 * block.m - 2)} - {2 * code, 2 * code + 1}\n"
+        "        source = lambda n: bytes(drawn[k] if k in middle else own for k, own in enumerate(fresh(n)))\n"
+        "        field, width = PERTURB",
+    ),
     "draws the other way round": Bug(DEVICE, 'struct.unpack(f"<{count}H"', 'struct.unpack(f">{count}H"'),
     # -- what the device does with draws
     "thresholds inclusive": Bug(DEVICE, '(draw < protocol["q" if', '(draw <= protocol["q" if'),
@@ -96,6 +118,11 @@ CATALOGUE: dict[str, Bug] = {
         DEVICE, 'code if coin < protocol["q"] else', 'code if coin <= protocol["q"] else'
     ),
     "the first values in every set": Bug(DEVICE, "at = place + _uniform(m - 1 - place, source)", "at = place"),
+    "sets of values side by side": Bug(
+        DEVICE,
+        "        at = place + _uniform(m - 1 - place, source)\n        others[place], others[at] = others[at], others[place]\n",
+        "        at = at if place else _uniform(m - 1, source)\n        others[place] = (at + place) % (m - 1)\n",
+    ),
     "sets that show who was left out": Bug(
         DEVICE,
         "[other + (other >= code) for other in others[:size]]",

@@ -434,6 +434,25 @@ ARM_TAMPERINGS: dict[str, tuple[Any, str]] = {
         lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old"}),
         "values and labels of feature 'age' must differ in what can be seen",
     ),
+    "two questions of one label": (
+        lambda d: (d["features"][0].update(label="Same"), d["features"][1].update(label="Same")),
+        "names and labels of features must differ in what can be seen",
+    ),
+    "a label that is another question's name": (
+        lambda d: d["features"][0].update(label="smoker\u200b"),
+        "names and labels of features must differ in what can be seen",
+    ),
+    "names and labels that changed places": (
+        lambda d: (d["features"][0].update(label="smoker"), d["features"][1].update(label="region")),
+        "names and labels of features must differ in what can be seen",
+    ),
+    "two parts of a question of one label": (
+        lambda d: (
+            d["features"][1].update(name="drinks: tea", question="drinks", question_label="Drinks"),
+            d["features"][4].update(name="drinks: coffee", question="drinks", question_label="Drinks", label="tea"),
+        ),
+        "names and labels of features must differ in what can be seen",
+    ),
     "two labels that differ by a blank alone": (
         lambda d: d["features"][2].update(labels={"v1": "old", "v2": "old\u00a0"}),
         "values and labels of feature 'age' must differ in what can be seen",

@@ -13,6 +13,7 @@ from deniable import client
 from deniable.survey.describe import answer_in_words, question_title, short_name
 from tests.support.channels import channel, check_logarithm, worst_ratio
 from tests.support.designs import DESIGNS, SKIPPED
+from tests.support.javascript import FULL, in_node
 
 WORDS = {"label": "Do you smoke?", "help": "Cigars too"}
 
@@ -182,3 +183,27 @@ def test_a_printed_plan_has_labels_where_there_are_some() -> None:
         assert "q3" in printed
         assert "q1" not in printed
         assert "q2" not in printed
+
+
+def test_two_questions_cannot_be_read_as_the_same() -> None:
+    """Else the promise would list one as protected and the other, called the same, as not."""
+    drinks = [dn.Flag("drinks: tea", question="drinks"), dn.Flag("drinks: b", question="drinks", label="tea\u00a0")]
+    for features in (
+        [dn.Flag("a", label="Same"), dn.Flag("b", label="Same\u200b")],
+        [dn.Flag("a", label="b"), dn.Flag("b")],
+        [dn.Flag("a", label="b"), dn.Flag("b", label="a")],
+        drinks,
+    ):
+        with pytest.raises(dn.SchemaError, match="labels must differ in what can be seen, from each other"):
+            dn.Schema(features)
+
+
+def test_labels_that_differ_where_they_are_read_are_taken_by_both_clients() -> None:
+    parts = [
+        dn.Flags(name, ["tea", "other"], label=f"{name} drinks", labels={"other": "Other"}) for name in ("cold", "hot")
+    ]
+    plan = dn.Plan(dn.Schema([dn.Flag("smoker", label="Do you smoke?"), *parts]), epsilon=2.0)
+    assert dn.Plan.from_json(plan.to_json()) == plan
+    (outcome,) = in_node(FULL, [{"plan": plan.to_json()}])
+    assert outcome["promise"] == client.promise(plan.to_json())
+    assert "hot drinks: Other" in outcome["promise"]

@@ -314,3 +314,9 @@ def test_a_plan_cannot_be_changed() -> None:
     for name in ("shares", "blocks", "arm_names", "schema", "assigned"):
         with pytest.raises(AttributeError):
             setattr(plan, name, ())
+
+
+def test_a_plan_that_no_device_would_take_is_not_written() -> None:
+    schema = dn.Schema([dn.Flag("smoker", help="é" * (1 << 21))])
+    with pytest.raises(dn.PlanError, match=r"at most 4,194,304 bytes as JSON.* found 4,194,\d+: ask less"):
+        dn.Plan(schema, epsilon=1.0).to_json()

@@ -2,21 +2,26 @@
 
 from fractions import Fraction
 from itertools import product
+from math import exp
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import deniable as dn
+from deniable import client
 from deniable.survey.privacy import (
     BELIEF,
     LITTLE,
     Promise,
     in_one_sentence,
+    in_two_rounds,
+    of_one_report,
     of_question,
     of_report,
     of_weakest_question,
 )
+from tests.support.kept_plans import KEPT
 
 SCHEMA = dn.Schema([dn.Flag("flag"), dn.Choice("grr", list("abc")), dn.Choice("unary", list("xy"))])
 PLANS = {
@@ -211,3 +216,36 @@ def test_the_sentence_says_that_chance_picked_the_questions_where_it_did() -> No
     shown = {name: dn.Public() for name in SCHEMA.names}
     assert of_weakest_question(dn.Plan(SCHEMA, shown)) is None
     assert "epsilon" not in in_one_sentence(dn.Plan(SCHEMA, shown))
+
+
+# -- answers that are kept ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in KEPT if "two rounds" in name])
+def test_one_report_in_two_rounds_tells_what_the_device_says(name: str) -> None:
+    """In the words of the client, which works them out by itself; all reports together tell more."""
+    plan = KEPT[name]
+    one, whole = of_one_report(plan), of_report(plan)
+    assert in_two_rounds(plan)
+    assert one.ratio < whole.ratio
+    assert float(one.ratio) <= exp(plan.epsilon_1)
+    said = client.promise(plan.to_json())
+    assert f"One report alone: from 1 in 10 to at most {one.at_most(BELIEF)}." in said
+    assert (
+        f"All your reports together can raise what somebody suspects from 1 in 10 to at most {whole.at_most(BELIEF)}"
+        in said
+    )
+    sentence = in_one_sentence(plan)
+    assert f"{one.up_to(BELIEF)} by seeing one report of yours" in sentence
+    assert f"{whole.up_to(BELIEF)} by seeing all your reports together" in sentence
+
+
+def test_where_the_same_is_sent_again_one_report_tells_as_much_as_all() -> None:
+    for name in ("one flag, sent again", "every protocol, sent again"):
+        plan = KEPT[name]
+        assert not in_two_rounds(plan)
+        assert of_one_report(plan) == of_report(plan)
+        assert f"{of_report(plan).up_to(BELIEF)} by seeing your report, however often" in in_one_sentence(plan)
+    fresh = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    assert not in_two_rounds(fresh)
+    assert "often" not in in_one_sentence(fresh)

@@ -31,8 +31,8 @@ SCHEMAS = {title: plan.schema for title, plan in {**PLANS, **DESIGNS}.items()} |
             dn.Flag("d: beer", "d", label="Beer"),
             dn.Flag("e: a", "e", question_label="E?"),
             dn.Flag("e: b", "e"),
-            dn.Flag("g: a", "g", label="same"),
-            dn.Flag("g: b", "g", label="same"),
+            dn.Flag("g: a", "g", label="b", question_label="G"),
+            dn.Flag("g: b", "g", label="c", question_label="G"),
         ]
     ),
 }

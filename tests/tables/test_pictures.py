@@ -212,6 +212,8 @@ def test_a_picture_that_cannot_be_is_refused(tmp_path: Path, monkeypatch: pytest
         table.select(["smoker", "age", "proportion", "low"]).plot()
     with pytest.raises(dn.EstimateError, match="before wide"):
         table.wide("age").plot()
+    with pytest.raises(dn.EstimateError, match="no picture of pairs of the model; plot a table of shares"):
+        dn.fit(COUNTS).graph().plot()
     with pytest.raises(dn.EstimateError, match="needs rows"):
         table.slice(0, 0).plot()
     with pytest.raises(dn.DeniableError, match="no picture ends in 'doc'"):
@@ -255,3 +257,35 @@ def test_a_difference_is_a_line_whose_title_says_of_what() -> None:
     table = made({**columns, "high": [0.2]}, ("share of", "among", "less among"), DIFFERENCES)
     assert labels(table.plot()) == ["difference"]
     assert drawn_intervals(table.plot())[0] == pytest.approx((0.05, 0.2))
+
+
+def test_a_map_without_room_for_numbers_has_a_colour_bar() -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("town", [f"t{k}" for k in range(12)])])
+    told = dn.simulate.truth(schema, {"smoker": 0.3, "town": [1 / 12] * 12})
+    est = dn.estimate(dn.simulate.counts(told, dn.Plan(schema, epsilon=12.0), 1, n=20_000), ["smoker", "town"])
+    figure = est.plot("map")
+    most = max(row["proportion"] for row in est.table())
+    (bar,) = figure.axes[1:]
+    ticks = [label.get_text() for label in bar.get_xticklabels()]
+    assert len(ticks) == 5
+    assert ticks[0].removesuffix(" %").strip("0.") == ""
+    assert all(tick.endswith(" %") for tick in ticks)
+    assert float(ticks[-1].removesuffix(" %")) == pytest.approx(100 * most, abs=0.06)
+    assert len(EST.plot("map").axes) == 1  # with the numbers in its cells there is none
+
+
+def test_a_trend_names_its_question_and_answer_in_percent_and_differences_are_in_points() -> None:
+    schema = dn.Schema([dn.Flag("smoker", label="Do you smoke?"), dn.Choice("age", ["a", "b"], labels={"a": "18-29"})])
+    told = dn.simulate.truth(schema, {"smoker": 0.3, "age": [0.4, 0.6]})
+    waves = [dn.simulate.counts(told, dn.Plan(schema, epsilon=4.0), k, n=4_000) for k in (1, 2)]
+    smokers = words(dn.trend(waves, "smoker").plot())
+    assert "Do you smoke?: yes, by wave" in smokers
+    assert re.search(r"\d %? ?\(", smokers)
+    assert " % (" in smokers
+    assert "age: 18-29, by wave" in words(dn.trend(waves, ("age", "a")).plot())
+    own = dn.trend([dn.estimate(one, ["smoker"]) for one in waves], lambda est: est.cell(smoker=True)).plot()
+    assert "%  (" not in words(own)
+    figure = dn.estimate(waves[0], ["smoker", "age"]).contrasts("smoker", by="age").plot()
+    assert "In percentage points" in words(figure)
+    ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert not any("%" in text for text in (*ticks, *(text.get_text() for text in figure.axes[0].texts)))

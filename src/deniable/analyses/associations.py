@@ -66,8 +66,8 @@ def associations(counts: Any, *, level: float = 0.95) -> Table:
         list, chosen because its pairs came out surest, effects are too large and intervals too short: `shrunken` is the
         effect without that luck, on average (empirical Bayes), and `listed_low` and `listed_high` are intervals whose
         false coverage in the list is at most 1 - level (Benjamini and Yekutieli). `merged` says which rare answers were
-        taken together. Where there are not enough reports for an interval, its ends are nan; where there are not enough
-        for the test, `p_value` and all that follows from it are, and the pair stands last.
+        taken together. Where there are not enough reports for an interval, its ends and the effect are nan, and the
+        pair stands last; where there are not enough for the test, `p_value` and all that follows from it are, too.
 
     Examples
     --------
@@ -93,12 +93,13 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Ta
     if not found:
         raise CountError("these counts hold no pair of features; count them: order=2 (in the shell --order 2)")
     p_values, value = (np.concatenate([getattr(part, name) for part in found]) for name in ("p_value", "value"))
-    order = np.lexsort((-np.abs(value), p_values))  # nan stands last
+    low, high = np.concatenate([part.limits(level) for part in found], axis=1)
+    value = np.where(np.isnan(low), np.nan, value)
+    order = np.lexsort((-np.abs(value), p_values, np.isnan(low)))  # nan stands last
     ranks = np.empty(len(order))
     ranks[order] = np.arange(1, len(order) + 1)
     levels = listed_levels(ranks, max(1, int((~np.isnan(p_values)).sum())), level)
     ends = np.split(levels, np.cumsum([len(part.pairs) for part in found])[:-1])
-    low, high = np.concatenate([part.limits(level) for part in found], axis=1)
     listed = np.concatenate([part.limits(own) for part, own in zip(found, ends, strict=True)], axis=1)
     listed = np.where(np.isnan(p_values), np.nan, listed)
     numbers = {

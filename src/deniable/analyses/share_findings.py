@@ -6,7 +6,8 @@ many. Flags that were asked as one question, and all those that stand alone, are
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import ceil, inf, isnan, nan
+from math import ceil, inf, isnan, nan, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -59,11 +60,14 @@ class Share:
 
 @dataclass(frozen=True)
 class MostCommon:
-    """The answer with the highest estimated share, the next one, and whether their intervals lie apart."""
+    """The answer with the highest estimated share, and how many of the others shown it is not told apart from.
+
+    Of two answers each test is two-sided at the level of the intervals. If the highest is told apart from all others,
+    it is the most common one but for one less that level, however many answers are equally common.
+    """
 
     first: Share
-    second: Share
-    apart: bool
+    alike: int
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Shares:
     answers: int
     unanswered: tuple[Unanswered, ...]
     untried: int = 0
+    most_common: MostCommon | None = None  # of a choice with enough reports for every answer
 
 
 def groups(plan: Plan) -> Iterator[Group]:
@@ -149,7 +154,8 @@ def _of_choice(counts: Counts, group: Group, level: float) -> Shares:
     if missing:
         needed = for_cells(est, cells[-1:] if many else cells)  # of many, the rarest takes most
         unanswered = (Unanswered(Kind.ANSWERS, (feature.name,), missing, len(shares), needed),)
-    return Shares(group, shares, feature.levels, unanswered)
+    most = _most_common(est, cells, shares, level)
+    return Shares(group, shares, feature.levels, unanswered, most_common=most)
 
 
 def _of_flags(counts: Counts, group: Group, level: float) -> Shares:
@@ -185,12 +191,24 @@ def _share(label: str, est: Estimate, cell: dict[str, Any], level: float) -> Sha
     return Share(label, found.value, *found.confidence_interval(level), asked=Asked(est.asked, est.n))
 
 
-def most_common(shares: Sequence[Share]) -> MostCommon | None:
-    """The most common answer and the next one; None unless there are enough reports for every answer."""
+def _most_common(
+    est: Estimate, cells: Sequence[dict[str, Any]], shares: Sequence[Share], level: float
+) -> MostCommon | None:
+    """The answer with the highest share, tested against all others; None unless there are enough reports for each."""
     if not all(share.enough for share in shares):
         return None
-    first, second = sorted(shares, key=lambda share: -share.value)[:2]
-    return MostCommon(first, second, apart=first.low > second.high)
+    at = max(range(len(shares)), key=lambda k: shares[k].value)
+    others = [k for k in range(len(shares)) if k != at]
+    apart = (_told_apart(est, (cells[at], cells[k]), shares[at].value - shares[k].value, level) for k in others)
+    return MostCommon(shares[at], len(others) - sum(apart))
+
+
+def _told_apart(est: Estimate, cells: tuple[dict[str, Any], dict[str, Any]], difference: float, level: float) -> bool:
+    """Whether the difference of the shares of two cells leaves zero out, by its own variance."""
+    one, other = cells
+    variance = est.covariance(one, one) + est.covariance(other, other) - 2 * est.covariance(one, other)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    return est.n * difference > z * sqrt(max(variance, 0.0))
 
 
 def highest_and_lowest(shares: Sequence[Share]) -> tuple[Share, Share] | None:

@@ -195,19 +195,19 @@ def _ticks(axis: Any, scale: Scale, top: float, *, percent: bool) -> None:
         text(axis, scale(tick), 6, number, SOFT, "center", size=SMALL)
 
 
-def tick_labels(ticks: Sequence[float], room: float, *, percent: bool) -> list[str]:
+def tick_labels(ticks: Sequence[float], room: float, *, percent: bool, unit: str = " %") -> list[str]:
     """The numbers at ticks in so much room; where they would touch, only at every second or third from zero."""
-    numbers = [tick_in_words(tick, percent=percent) for tick in ticks]
+    numbers = [tick_in_words(tick, percent=percent, unit=unit) for tick in ticks]
     needed = TICK * SMALL * (max(map(len, numbers)) + 2)
     every = max(1, ceil(needed * (len(ticks) - 1) / room)) if room > 0 else len(ticks)
     zero = min(range(len(ticks)), key=lambda k: abs(ticks[k]))
     return [number if (k - zero) % every == 0 else "" for k, number in enumerate(numbers)]
 
 
-def tick_in_words(number: float, *, percent: bool) -> str:
-    """The number at a tick, with a true minus."""
+def tick_in_words(number: float, *, percent: bool, unit: str = " %") -> str:
+    """The number at a tick, with a true minus; percentage points are percentages without their unit."""
     words = f"{100 * number:.10g}" if percent else f"{number:.10g}"
-    return words.replace("-", "−") + (" %" if percent else "")
+    return words.replace("-", "−") + (unit if percent else "")
 
 
 def _label(axis: Any, right: float, y: float, lines: Sequence[str], *, heading: bool) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from deniable.charts.drawing import LETTER, SMALL
 from deniable.charts.drawing import SIZE as FONT
 from deniable.charts.interval_chart import PAIRED as PAIRED
-from deniable.charts.interval_chart import Row, limits, tick_labels
+from deniable.charts.interval_chart import Row, bare, digits_for, limits, tick_labels
 from deniable.text.width import printable, told_apart, width
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ WIDE = 6.0
 LABEL = 24
 # MANY is how many columns of a map have numbers in them, and NARROW how many letters of a label more columns show.
 MANY, NARROW = 8, 18
+# KEY is the height of the colour bar below a map without numbers, in inches.
+KEY = 0.55
 # ROW is the height of a line of a forest plot in inches, AROUND that of axis and of a title and caption of one line.
 ROW, AROUND = 0.29, 1.15
 # LINE is how many letters a line of the caption has, and TITLE a line of the title.
@@ -77,10 +79,19 @@ class Map:
     columns: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
     texts: tuple[tuple[str, ...], ...]
+    percent: bool = False
+
+    @property
+    def most(self) -> float:
+        """The number furthest from zero, which has the deepest colour; one if there is none."""
+        known = [abs(value) for row in self.values for value in row if not isnan(value)]
+        return max(known, default=0.0) or 1.0
 
 
-def draw_intervals(rows: Sequence[Row], words: Words, ax: "Axes | None", *, percent: bool) -> "Figure":
-    """Draw estimates with their intervals, one below the other, and give the figure."""
+def draw_intervals(
+    rows: Sequence[Row], words: Words, ax: "Axes | None", *, percent: bool, unit: str = " %"
+) -> "Figure":
+    """Draw estimates with their intervals, one below the other, and give the figure; `unit` is that of percentages."""
     labels = _labels(rows)
     lines = max(label.count("\n") for label in labels) + 1
     with _axes(ax, words, AROUND + ROW * (1 + 0.65 * (lines - 1)) * len(rows)) as (axis, colours):
@@ -94,7 +105,8 @@ def draw_intervals(rows: Sequence[Row], words: Words, ax: "Axes | None", *, perc
                 1.02, y, printable(row.numbers), transform=axis.get_yaxis_transform(), va="center", ha="left",
                 color=colour, fontsize=SMALL,
             )  # fmt: skip
-        axis.set_xticks(ticks, tick_labels(ticks, _room(labels, rows), percent=percent), fontsize=SMALL)
+        numbers = tick_labels(ticks, _room(labels, rows), percent=percent, unit=unit)
+        axis.set_xticks(ticks, numbers, fontsize=SMALL)
         axis.set(xlim=(low, high + MARGIN * (high - low)), ylim=(len(rows) - 0.4, -0.6))
         for tick in ticks:
             axis.axvline(tick, color=colours.soft if tick == 0 else colours.line, lw=0.8, zorder=0)
@@ -112,14 +124,13 @@ def draw_map(of: Map, words: Words, ax: "Axes | None") -> "Figure":
     widest = max(map(width, columns))
     turned = 90 if len(columns) > MANY else 45 if widest * len(columns) > 32 else 0
     above = {0: 0.2, 45: 0.065 * widest, 90: 0.09 * widest}[turned]
-    with _axes(ax, words, AROUND + above + 0.3 * len(of.rows)) as (axis, colours):
-        known = [abs(value) for row in of.values for value in row if not isnan(value)]
-        most = max(known, default=0.0) or 1.0
+    below = KEY if len(columns) > MANY else 0.0
+    with _axes(ax, words, AROUND + above + 0.3 * len(of.rows) + below) as (axis, colours):
         for y, (row, texts) in enumerate(zip(of.values, of.texts, strict=True)):
             for x, (value, number) in enumerate(zip(row, texts, strict=True)):
                 narrow = len(columns) > MANY and not isnan(value)
                 text = "−" * (value < 0) if narrow else number
-                _map_cell(axis, (x, y), value / most, text, colours)
+                _map_cell(axis, (x, y), value / of.most, text, colours)
         axis.set(xlim=(-0.5, len(of.columns) - 0.5), ylim=(len(of.rows) - 0.5, -0.5))
         axis.set_xticks(
             range(len(columns)), map(printable, columns), fontsize=SMALL, color=colours.ink, rotation=turned,
@@ -130,7 +141,27 @@ def draw_map(of: Map, words: Words, ax: "Axes | None") -> "Figure":
         axis.set_yticks(range(len(rows)), map(printable, rows), color=colours.ink, fontsize=SMALL)
         axis.tick_params(length=0)
         axis.spines[:].set_visible(False)
+        if below:
+            _key_of_colours(axis, of, colours)
     return _figure(axis)
+
+
+def _key_of_colours(axis: Any, of: Map, colours: Palette) -> None:
+    """Draw a colour bar below a map whose cells have no room for their numbers."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+
+    most = of.most
+    low = -most if any(value < 0 for row in of.values for value in row) else 0.0
+    shades = [colours.against, colours.cell, colours.mark] if low else [colours.cell, colours.mark]
+    shown = ScalarMappable(Normalize(low, most), LinearSegmentedColormap.from_list("map", shades))
+    bar = _figure(axis).colorbar(shown, ax=axis, orientation="horizontal", aspect=30, shrink=0.6, anchor=(0, 0))
+    ticks = [low + k * (most - low) / 4 for k in range(5)]
+    digits = digits_for([(100 if of.percent else 1) * most / 4])
+    numbers = [f"{bare((100 if of.percent else 1) * tick, digits)}{' %' if of.percent else ''}" for tick in ticks]
+    bar.set_ticks(ticks, labels=numbers)
+    bar.ax.tick_params(length=0, colors=colours.soft, labelsize=SMALL)
+    bar.outline.set_visible(False)
 
 
 @contextmanager

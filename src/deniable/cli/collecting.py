@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def add_serve(commands: "Commands") -> None:
 
 def _serve(arguments: argparse.Namespace) -> None:
     with _extra():
+        from deniable.collect.access import name_fault
         from deniable.collect.collector import Collector, Limits
         from deniable.collect.serve import listen, opener, serve, server_for
         from deniable.collect.signatures import signature_beside
@@ -68,6 +70,8 @@ def _serve(arguments: argparse.Namespace) -> None:
     for option, least, most in (("most_waiting", 1, 10**9), ("most_requests", 1, 10**9), ("port", 0, 65_535)):
         if not least <= (given := getattr(arguments, option)) <= most:
             raise DeniableError(f"--{option.replace('_', '-')} must be {least} to {most}; found {given}")
+    if arguments.new_token is not None and (fault := name_fault(arguments.new_token)):
+        raise DeniableError(f"--new-token: {fault}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
     _say_what_is_above_the_ceiling({path: plan.epsilon for path, plan in plans.items()})
@@ -95,8 +99,8 @@ def _serve(arguments: argparse.Namespace) -> None:
 
 def _show_token(collector: "Collector", name: str | None) -> None:
     """Print the analyst's first token, or a new one of this name; each is shown this once."""
-    token = collector.make_token(name) if name else collector.first_token()
-    if name and token is None:
+    token = collector.first_token() if name is None else collector.make_token(name)
+    if name is not None and token is None:
         raise DeniableError(f"--new-token: there is a token named {name!r} already")
     if token is not None:
         print(f"The analyst's token, shown this once: {token}", flush=True)
@@ -137,13 +141,13 @@ def add_collect(commands: "Commands") -> None:
 
 def _collect(arguments: argparse.Namespace) -> None:
     with _extra():
-        from deniable.collect.pipes import collect, written_to
+        from deniable.collect.pipes import collect, outputs
     from deniable.survey.plan import Plan
 
     plan = Plan.load(arguments.plan)
     folder = Path(arguments.output)
-    for name in arguments.inputs:
-        check_new(str(written_to(name, folder)), force=arguments.force, why="of an earlier run")
+    for path in chain.from_iterable(outputs(arguments.inputs, folder)):
+        check_new(str(path), force=arguments.force, why="of an earlier run")
     used = refused = 0
     for found in collect(arguments.inputs, plan, folder):
         used += found.reports + found.same

@@ -4,26 +4,27 @@ import asyncio
 import datetime
 import json
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from deniable.collect.access import hash_of, new_invitation, whose
+from deniable.collect.access import hash_of, name_fault, new_invitation, whose
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Collector
 from deniable.collect.sealing import export
-from deniable.errors import DeniableError
+from deniable.errors import CollectError, DeniableError
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+Found = TypeVar("Found")
 
 MOST_INVITATIONS = 100_000  # At most so many invitations are made by one request.
 SMALL_BODY = 1 << 12  # Bodies of an analyst's requests have at most so many bytes.
-LONGEST_NAME = 100  # Characters of the name of a token.
 EPOCH = datetime.date(1970, 1, 1)
 UNKNOWN = {"www-authenticate": "Bearer"}
 SIGN_IN = """<!doctype html>
@@ -45,7 +46,12 @@ def analyst(endpoint: Endpoint) -> Endpoint:
     async def checked(request: Request) -> Response:
         if not await known(collector_of(request), _token(request)):
             raise Refused(401, "this needs an analyst's token: Authorization: Bearer TOKEN", UNKNOWN)
-        return await endpoint(request)
+        try:
+            return await endpoint(request)
+        except CollectError:  # which the next try may do without
+            raise
+        except DeniableError as error:
+            raise Refused(409, str(error)) from None
 
     return checked
 
@@ -59,6 +65,11 @@ def _token(request: Request) -> str:
 async def known(collector: Collector, token: str) -> bool:
     """Whether this is the token of an analyst."""
     return whose(token, await asyncio.to_thread(collector.writer.opened().analysts)) is not None
+
+
+async def _long(collector: Collector, work: Callable[[], Found]) -> Found:
+    """The result of what may take long, or wait for sealing, in the threads that analysts have."""
+    return await asyncio.get_running_loop().run_in_executor(collector.analysts, work)
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
@@ -77,9 +88,12 @@ async def _number(request: Request) -> int:
 @analyst
 async def counts(request: Request) -> Response:
     """The counts so far, in a file as `deniable count` writes them."""
-    results, number = collector_of(request).results, await _number(request)
-    made = await asyncio.to_thread(results.counts, number)
-    return await _file("counts.npz", made.save, "application/octet-stream")
+    collector, number = collector_of(request), await _number(request)
+
+    def save(path: Path) -> None:
+        collector.results.counts(number).save(path)
+
+    return await _file(collector, "counts.npz", save, "application/octet-stream")
 
 
 async def page(request: Request) -> Response:
@@ -92,7 +106,7 @@ async def page(request: Request) -> Response:
         token = _token(request)
     if not await known(collector, token.strip()):
         return HTMLResponse(SIGN_IN % (WRONG_TOKEN if token else ""), 401, UNKNOWN)
-    return HTMLResponse(await asyncio.to_thread(_page, collector, await _number(request)))
+    return HTMLResponse(await _long(collector, partial(_page, collector, await _number(request))))
 
 
 def _page(collector: Collector, number: int) -> str:
@@ -104,11 +118,11 @@ def _page(collector: Collector, number: int) -> str:
         raise Refused(409, f"there is no page yet: {error}") from None
 
 
-async def _file(name: str, save: Callable[[Path], Any], kind: str) -> Response:
+async def _file(collector: Collector, name: str, save: Callable[[Path], Any], kind: str) -> Response:
     """A file that is made for this answer, and removed after it was sent."""
     folder = TemporaryDirectory()
     try:
-        await asyncio.to_thread(save, Path(folder.name) / name)
+        await _long(collector, partial(save, Path(folder.name) / name))
     except BaseException:
         folder.cleanup()
         raise
@@ -123,7 +137,8 @@ async def _file(name: str, save: Callable[[Path], Any], kind: str) -> Response:
 @analyst
 async def seal(request: Request) -> Response:
     """Seal what has arrived so far, the open part with it, so that it can be exported."""
-    sealed = await asyncio.to_thread(collector_of(request).results.seal, everything=True)
+    collector = collector_of(request)
+    sealed = await _long(collector, partial(collector.results.seal, everything=True))
     return JSONResponse({"sealed": sealed})
 
 
@@ -132,7 +147,7 @@ async def parts(request: Request) -> Response:
     """The sealed parts, and where each is exported from."""
     collector = collector_of(request)
     store = collector.writer.opened()
-    counts = await asyncio.to_thread(store.counts)  # first of all: what it names is there from then on
+    counts = await _long(collector, store.counts)  # first of all: what it names is there from then on
     plans = await asyncio.to_thread(collector.plans)
     days = {part.number: str(EPOCH + datetime.timedelta(part.day)) for part in await asyncio.to_thread(store.parts)}
     return JSONResponse(
@@ -145,6 +160,7 @@ async def parts(request: Request) -> Response:
                 "url": f"/export/{one.part}-{one.plan}.parquet",
             }
             for one in counts
+            if one.plan in plans
         ]
     )
 
@@ -155,14 +171,15 @@ async def part(request: Request) -> Response:
     collector = collector_of(request)
     store = collector.writer.opened()
     number, plan = request.path_params["part"], request.path_params["plan"]
-    sealed = {(one.part, one.plan) for one in await asyncio.to_thread(store.counts)}
-    if (number, plan) not in sealed:
+    sealed = {(one.part, one.plan) for one in await _long(collector, store.counts)}
+    own = (await asyncio.to_thread(collector.plans)).get(plan)
+    if (number, plan) not in sealed or own is None:
         raise Refused(404, "there is no such part that is sealed")
 
     def save(path: Path) -> None:
-        export(store, number, plan, collector.plans()[plan], path)
+        export(store, number, plan, own, path)
 
-    return await _file(f"{number}-{plan}.parquet", save, "application/vnd.apache.parquet")
+    return await _file(collector, f"{number}-{plan}.parquet", save, "application/vnd.apache.parquet")
 
 
 # -- who may do what ---------------------------------------------------------------------------------------------------
@@ -174,9 +191,9 @@ async def tokens(request: Request) -> Response:
     collector = collector_of(request)
     if request.method == "GET":
         return JSONResponse(sorted(await asyncio.to_thread(collector.writer.opened().analysts)))
-    name = (await _json(request)).get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        raise Refused(400, f'a token needs a name of at most {LONGEST_NAME} characters: {{"name": "Ann"}}')
+    name: Any = (await _json(request)).get("name")
+    if fault := name_fault(name):
+        raise Refused(400, fault)
     token = await asyncio.to_thread(collector.make_token, name)
     if token is None:
         raise Refused(409, "there is a token of this name already; revoke it first, or give another name")
@@ -187,7 +204,8 @@ async def tokens(request: Request) -> Response:
 async def revoke(request: Request) -> Response:
     """Revoke an analyst's token, by its name."""
     store, name = collector_of(request).writer.opened(), request.path_params["name"]
-    if not name.isprintable() or not await asyncio.to_thread(store.set_analyst, name, None):
+    there = name in await asyncio.to_thread(store.analysts)  # a name may be no text of the store's database
+    if not there or not await asyncio.to_thread(store.drop_analyst, name):
         raise Refused(404, "there is no token of this name")
     return Response(status_code=204)
 

@@ -7,6 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from deniable.collect.collector import Collector
+from deniable.text.fixed_phrases import how_many
 
 RETRY_SECONDS = 2  # Whoever is told to try again is told to wait so long.
 
@@ -34,18 +35,22 @@ def collector_of(request: Request) -> Collector:
     return collector
 
 
+def _too_long(most: int) -> str:
+    return f"at most {how_many(most, 'byte')} {'is' if most == 1 else 'are'} taken here"
+
+
 async def body_of(request: Request, most: int, seconds: float) -> bytes:
     """The body of a request, of at most so many bytes."""
     declared = request.headers.get("content-length", "0")
     if not declared.isdecimal() or len(declared) > 12 or int(declared) > most:
-        raise Refused(413, f"at most {most:,} bytes are taken here")
+        raise Refused(413, _too_long(most))
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise Refused(413, f"at most {most:,} bytes are taken here")
+                    raise Refused(413, _too_long(most))
     except TimeoutError:
         raise Refused(408, f"the body did not arrive within {seconds:g} seconds", {"connection": "close"}) from None
     except ClientDisconnect:

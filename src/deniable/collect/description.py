@@ -131,7 +131,12 @@ def _of_analysts(body: dict[int, str]) -> Object:
     number = {"type": "integer", "minimum": 1}
     return {
         "/counts": {
-            "get": _analyst("Counts so far", {200: "an .npz file"}, {404: "no such plan"}, parameters=[OF_PLAN])
+            "get": _analyst(
+                "Counts so far",
+                {200: "an .npz file"},
+                {404: "no such plan", 409: "what is stored is damaged"},
+                parameters=[OF_PLAN],
+            )
         },
         "/page": {
             "get": _analyst(
@@ -141,7 +146,13 @@ def _of_analysts(body: dict[int, str]) -> Object:
                 parameters=[OF_PLAN],
             )
         },
-        "/seal": {"post": _analyst("Seal what has arrived so far", {200: "the numbers of the parts sealed now"})},
+        "/seal": {
+            "post": _analyst(
+                "Seal what has arrived so far",
+                {200: "the numbers of the parts sealed now"},
+                {409: "a part cannot be sealed"},
+            )
+        },
         "/export": {"get": _analyst("The sealed parts", {200: "a list of parts"})},
         "/export/{part}-{plan}.parquet": {
             "get": _analyst(

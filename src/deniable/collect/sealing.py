@@ -16,7 +16,7 @@ from deniable.collect.stores.store import ID_BYTES, Store, StoredCounts
 from deniable.collect.writer import Busy, today
 from deniable.counts.counts import Counts
 from deniable.counts.tally import Tally
-from deniable.errors import CollectError
+from deniable.errors import CollectError, DeniableError, PlanError, ReportError
 from deniable.files import Sources
 from deniable.kernels import plain
 from deniable.reports.fields import report_bytes
@@ -34,7 +34,10 @@ def reports_in(data: bytes, plan: Plan) -> Reports:
     """The reports in data that are many times id and report."""
     size = report_bytes(plan)
     step = ID_BYTES + size
-    return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
+    try:
+        return Reports.from_bytes((data[at + ID_BYTES : at + step] for at in range(0, len(data), step)), plan)
+    except ReportError as error:  # it was looked at when it came
+        raise ReportError(f"the store is damaged: {error}; take it from a backup") from None
 
 
 def new_tally(plan: Plan) -> Tally:
@@ -55,9 +58,14 @@ def seal_part(store: Store, part: int, plans: Mapping[int, Plan], ending: Event)
 
     It rests as long as it works, so that half of the time is left to requests.
     """
+    numbers = store.plans_in(part)
+    if not plans.keys() >= set(numbers):
+        raise PlanError(
+            f"part {part} has reports of a plan that this version of deniable cannot use; seal it with one that can"
+        )
     sealing = store.seal(part)
     counts = []
-    for number in store.plans_in(part):
+    for number in numbers:
         tally, start = new_tally(plans[number]), time.monotonic()
         tally.sources = source_of(store, part, number)
         for chunk in sealing.chunks(number):
@@ -100,6 +108,7 @@ class Results(Thread):
         self.store, self.plans = store, plans
         self.turn = Lock()  # one thread seals or counts
         self.ending = Event()
+        self.said: set[str] = set()  # why parts could not be sealed
         self.made: dict[int, tuple[float, Counts]] = {}  # until when counts so far may be used, and these, by plan
 
     def run(self) -> None:
@@ -109,6 +118,10 @@ class Results(Thread):
                 self.seal()
             except (Busy, CollectError):  # it is tried again
                 pass
+            except DeniableError as error:  # trying again may not help, and somebody must know
+                if str(error) not in self.said:
+                    self.said.add(str(error))
+                    logging.getLogger(__name__).warning("a part could not be sealed: %s", error)
             except Exception:
                 logging.getLogger(__name__).exception("a part could not be sealed")
             self.ending.wait(LOOK_SECONDS)
@@ -120,19 +133,32 @@ class Results(Thread):
             self.join(END_SECONDS)
 
     def seal(self, *, everything: bool = False) -> list[int]:
-        """Seal all closed parts, and the open one if its day is over or everything is asked for; return which."""
+        """Seal all closed parts, and the open one if its day is over or everything is asked for; return which.
+
+        A part that cannot be sealed is told of after the others were.
+        """
         with self.turn:
             store, sealed = self.store(), []
+            failed: DeniableError | None = None
             parts = store.parts()
             if parts and (parts[-1].day < today() or (everything and store.plans_in(parts[-1].number))):
                 store.open_part(today())
                 parts = store.parts()
             for part in parts[:-1]:
-                if not part.sealed:
+                if part.sealed:
+                    continue
+                try:
                     seal_part(store, part.number, self.plans(), self.ending)
-                    sealed.append(part.number)
-                    self.made.clear()
+                except CollectError:
+                    raise
+                except DeniableError as error:
+                    failed = failed or error
+                    continue
+                sealed.append(part.number)
+                self.made.clear()
             store.empty_log()
+            if failed is not None:
+                raise failed
             return sealed
 
     def counts(self, number: int) -> Counts:

@@ -42,12 +42,20 @@ class Signature:
         """Read the text of a file `plan.sig`."""
         try:
             found = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         right = isinstance(found, dict) and found.keys() == {"key", "signature"}
         if not (right and _is_hex(found["key"], 64) and _is_hex(found["signature"], 128)):
             raise PlanError("a signature is JSON with key and signature, 64 and 128 hexadecimal digits")
         return cls(found["key"], found["signature"])
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Signature":
+        """Read a file `plan.sig`; an error names it."""
+        try:
+            return cls.from_json(Path(path).read_bytes())
+        except PlanError as error:
+            raise PlanError(f"{path}: {error}") from None
 
 
 def message_of(fingerprint: str) -> bytes:
@@ -91,6 +99,7 @@ def verify(fingerprint: str, signature: Signature, key: str) -> None:
 
 def load_private_key(path: str | Path) -> "Ed25519PrivateKey":
     """The private key of a PEM file, without a password."""
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -98,7 +107,7 @@ def load_private_key(path: str | Path) -> "Ed25519PrivateKey":
         key = load_pem_private_key(Path(path).read_bytes(), None)
     except FileNotFoundError:
         raise PlanError(f"{path}: no such file; make a key with: {MAKE_A_KEY}") from None
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise PlanError(f"{path}: not a private key for Ed25519 without a password; make one with: {MAKE_A_KEY}")
@@ -115,7 +124,7 @@ def signature_beside(plan: str | Path, fingerprint: str) -> Signature | None:
     path = signature_path(plan)
     if not path.exists():
         return None
-    found = Signature.from_json(path.read_bytes())
+    found = Signature.load(path)
     try:
         verify(fingerprint, found, found.key)
     except PlanError:

@@ -124,6 +124,7 @@ class Writer(Thread):
         if failed is not None:
             with suppress(CollectError):
                 failed.close()
+        said = ""
         while self.store is None and not self.stopping:
             with self.wake:
                 group, self.size = list(self.waiting), 0
@@ -131,12 +132,24 @@ class Writer(Thread):
             if group:
                 self._answer(group, None)
             try:
-                store = self.open_store()
-                self.reopened(store)
-                self.store = store
-            except CollectError:
+                self.store = self._opened_anew()
+            except Exception as error:  # whatever it is, it is tried again: this thread is the only one that stores
+                if said != str(error):
+                    said, unknown = str(error), not isinstance(error, CollectError)
+                    logging.getLogger(__name__).error("cannot open the store again: %s", error, exc_info=unknown)
                 with self.wake:
                     self.stopping or self.wake.wait(REOPEN_SECONDS)
+
+    def _opened_anew(self) -> Store:
+        """The store, opened and looked through; closed again if that fails."""
+        store = self.open_store()
+        try:
+            self.reopened(store)
+        except BaseException:
+            with suppress(CollectError):
+                store.close()
+            raise
+        return store
 
     def stop(self) -> None:
         """Store what waits, close the store, and end."""

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
 from deniable.counts.counts_files import read_arrays, write_arrays
-from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
+from deniable.counts.layout import MOST, UNKNOWN, Array, Names, Repeats, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, check_ending, check_target, joined_sources, new_source
 from deniable.files.stores import AnyFile
@@ -61,6 +61,7 @@ class Counts:
     patterns: Mapping[Names, Array]  # of those tables of which they say more
     parts: tuple["Counts", ...]  # of each arm, if the plan has arms
     sources: Sources  # whose reports were counted, outside `==`; given numbers are their own source
+    repeats: Repeats = UNKNOWN  # what was found of reports that stand twice, outside `==`
 
     def __init__(
         self,
@@ -104,6 +105,12 @@ class Counts:
         """The same counts, of these sources; there are none of nobody."""
         made = object.__new__(Counts)
         made.__dict__.update(self.__dict__, sources=MappingProxyType(dict(sources) if self.n else {}))
+        return made
+
+    def with_repeats(self, repeats: Repeats) -> "Counts":
+        """The same counts, with what was found of reports that stand twice."""
+        made = object.__new__(Counts)
+        made.__dict__.update(self.__dict__, repeats=repeats)
         return made
 
     def _set_arms(self, plan: Plan, arms: Any, *, other: bool) -> None:
@@ -244,7 +251,7 @@ class Counts:
         sources = joined_sources(self.sources, other.sources, CountError, "these counts")
         if self.parts:
             arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
-            return Counts(self.plan, arms=arms).of_sources(sources)
+            return Counts(self.plan, arms=arms).of_sources(sources).with_repeats(self.repeats + other.repeats)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
         if self.n > MOST - other.n:
@@ -254,14 +261,15 @@ class Counts:
         both = self.patterns.keys() & other.patterns.keys()
         patterns = {names: self.patterns[names] + other.patterns[names] for names in tables if names in both}
         n = self.n + other.n
-        return Counts(self.plan, tables, n=n, moments=moments, patterns=patterns).of_sources(sources)
+        made = Counts(self.plan, tables, n=n, moments=moments, patterns=patterns).of_sources(sources)
+        return made.with_repeats(self.repeats + other.repeats)
 
     def __radd__(self, other: Any) -> "Counts":
         return self if other == 0 else NotImplemented  # sum() starts from 0
 
     def __reduce__(self) -> tuple[Any, ...]:  # pickled and copied as what it was made of, which is checked again
-        own = dict(self.sources)
-        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts, own)
+        own = dict(self.sources), self.repeats
+        return _remade, (self.plan, self.n, dict(self.tables), self.moments, dict(self.patterns), self.parts, *own)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -279,8 +287,9 @@ class Counts:
     _repr_html_ = printed
 
     __dir__ = hiding(
-        "counted", "holds_units", "moments", "of_sources", "parts", "patterns", "shown", "sources", "units_of"
-    )
+        "counted", "holds_units", "moments", "of_sources", "parts", "patterns", "repeats", "shown", "sources",
+        "units_of", "with_repeats",
+    )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"<Counts of {how_many(self.n, 'report')}: {self._contents()}, by {self.plan!r}>"
@@ -298,7 +307,7 @@ class Counts:
         """Write an .npz file with the plan inside, whole or not at all."""
         check_target(path)
         check_ending(path, ".npz", "counts are written to a NumPy file")
-        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources)
+        write_arrays(path, self.plan, [arm._arrays() for arm in self.arms], self.sources, self.repeats)
 
     def _arrays(self) -> dict[str, Any]:
         """What a file holds of these counts, of one arm."""
@@ -320,10 +329,11 @@ class Counts:
         """Read counts that `save` wrote, and check them."""
         if not isinstance(path, str | AnyFile):
             raise CountError(f"counts are loaded from a file, by its path; found {abbreviated(path)}")
-        plan, of_arms, sources = read_arrays(path)
+        plan, of_arms, sources, repeats = read_arrays(path)
         try:
             parts = [cls._from_arrays(arm, own) for arm, own in zip(plan.arms, of_arms, strict=True)]
-            return (cls(plan, arms=parts) if plan.has_arms else parts[0]).of_sources(sources)
+            made = cls(plan, arms=parts) if plan.has_arms else parts[0]
+            return made.of_sources(sources).with_repeats(repeats)
         except (CountError, SchemaError) as error:
             raise CountError(f"{path}: {error}") from None
         except (KeyError, ValueError, IndexError, TypeError):
@@ -383,6 +393,7 @@ def _remade(
     patterns: dict[Names, Array],
     parts: tuple[Counts, ...],
     sources: Sources,
+    repeats: Repeats,
 ) -> Counts:
     made = Counts(plan, arms=parts) if parts else Counts(plan, tables, n=n, moments=moments, patterns=patterns)
-    return made.of_sources(sources)
+    return made.of_sources(sources).with_repeats(repeats)

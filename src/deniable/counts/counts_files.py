@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.checks import checked_names
-from deniable.counts.layout import Names, patterns_shape
+from deniable.counts.layout import UNKNOWN, Names, Repeats, patterns_shape
 from deniable.errors import CountError, PlanError, SchemaError
 from deniable.files import Sources, file_source, replacing
 from deniable.files.stores import AnyFile, file_at
@@ -28,7 +28,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 MOST_TEXT = 1 << 28  # The plan, and each list of names, takes at most this many bytes.
 MOST_OF_SOURCE = 200  # A source, its random name and words for it, takes at most so many letters.
-OF_ALL = {"plan", "sources"}  # These arrays are of all arms together.
+OF_ALL = {"plan", "sources", "repeats"}  # These arrays are of all arms together.
 TOLD = {"n": 0, "names": 1}  # These arrays have so many axes, and a shape that no plan gives.
 # What a damaged archive or header raises, as NumPy and zipfile read it.
 DAMAGED = (
@@ -60,11 +60,18 @@ class Header:
             raise CountError(f"{self.key!r} says that it has shape {self.shape}, for which the file has no room")
 
 
-def write_arrays(path: str | AnyFile, plan: Plan, of_arms: Sequence[Arrays], sources: Sources) -> None:
-    """Write a plan, the arrays of each of its arms and whose reports these are, whole or not at all."""
+def write_arrays(
+    path: str | AnyFile, plan: Plan, of_arms: Sequence[Arrays], sources: Sources, repeats: Repeats
+) -> None:
+    """Write a plan, the arrays of each of its arms, whose reports these are and whether some stand twice.
+
+    The file is written whole or not at all.
+    """
     arrays = {"plan": np.array(plan.to_json())}
     if sources:
         arrays["sources"] = np.array([f"{name} {words}"[:MOST_OF_SOURCE] for name, words in sources.items()])
+    if repeats.looked:
+        arrays["repeats"] = np.array([repeats.looked, repeats.found])
     for place, own in enumerate(of_arms):
         prefix = f"arm {place} " if plan.has_arms else ""
         arrays |= {prefix + key: array for key, array in own.items()}
@@ -72,8 +79,8 @@ def write_arrays(path: str | AnyFile, plan: Plan, of_arms: Sequence[Arrays], sou
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources]:
-    """The plan in a file of counts, the arrays of each of its arms, and whose reports they are.
+def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources, Repeats]:
+    """The plan in a file of counts, the arrays of each arm, whose reports they are, and whether some stand twice.
 
     Headers are checked first. A file that does not say its sources, as those of version 0.1.0, is its own.
     """
@@ -93,7 +100,7 @@ def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources]:
             told = headers.get("sources")
             texts = [] if told is None else _array(archive, told).tolist()
             sources = dict(text.partition(" ")[::2] for text in texts) if texts else file_source(path)
-            return plan, found, sources
+            return plan, found, sources, _repeats(archive, headers.get("repeats"))
     except OSError as error:
         raise CountError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (CountError, PlanError, SchemaError) as error:
@@ -102,6 +109,18 @@ def read_arrays(path: str | AnyFile) -> tuple[Plan, list[Arrays], Sources]:
         raise CountError(
             f"{path}: {instead_of('counts', path) or 'is not a file of counts, or it is damaged'}"
         ) from None
+
+
+def _repeats(archive: ZipFile, header: Header | None) -> Repeats:
+    """What was found of reports that stand twice; nobody looked in a file that does not say."""
+    if header is None:
+        return UNKNOWN
+    if header.shape != (2,) or header.dtype.kind not in "iu":
+        raise CountError(f"'repeats' must be two integers; found {header.dtype}, shape {header.shape}")
+    looked, found = _array(archive, header).tolist()
+    if not 0 <= found <= looked:
+        raise CountError(f"'repeats' says that {found:,} of {looked:,} runs of reports stand twice")
+    return Repeats(looked, found)
 
 
 def _header(archive: ZipFile) -> Callable[[ZipInfo], Header]:

@@ -26,11 +26,13 @@ import numpy.typing as npt
 from deniable.counts.counts import Counts
 from deniable.counts.layout import called
 from deniable.survey.protocols.base import Protocol
+from deniable.text.fixed_phrases import how_many
 
 Numbers = npt.NDArray[np.float64]
 
 FALSE_ALARM = 1e-3  # Counts that fit fail all tests of one kind together at most this often.
 MOST_PAIRS = 300  # Of each arm at most so many pairs of units are tested.
+REPEATED = "repeated reports"  # The kind of the test of whether reports stand twice.
 LARGEST_STAKE = 0.9  # of what a bet has won so far, which one report may take
 
 
@@ -75,7 +77,14 @@ def fits(counts: Counts, names: Sequence[str] | None = None) -> list[Fit]:
                 marked += _marked(protocol, array, f"{where}{unit}")
         for pair in _pairs(arm, units):
             pairs += _cells(arm, pair, f"{where}{called(pair)}")
-    return [_fit(kind, own) for kind, own in found.items() if own]
+    return [*(_fit(kind, own) for kind, own in found.items() if own), *_repeated(counts)]
+
+
+def _repeated(counts: Counts) -> list[Fit]:
+    """Whether reports were found twice while they were counted; none if nobody looked."""
+    looked, found = counts.repeats.looked, counts.repeats.found
+    what = f"of {how_many(looked, 'run')} of reports {found:,} stood there before"
+    return [Fit(REPEATED, 1, 0.0 if found else 1.0, what)] if looked else []
 
 
 def _fit(kind: str, found: Sequence[_Found]) -> Fit:

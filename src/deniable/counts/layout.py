@@ -4,6 +4,7 @@ Counts are of units (`Plan.units`): features that are asked alone, and blocks as
 of units.
 """
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -18,6 +19,20 @@ Names = tuple[str, ...]
 MOST = np.iinfo(np.int64).max  # The most reports that can be counted.
 MOST_PATTERNS = 1 << 22  # A table's patterns are kept if they are no more than this: 32 MB.
 MOST_OF_ONE = 1 << 12  # A feature's patterns are kept if they are no more than this: 12 values.
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How many runs of reports were looked at while they were counted, and how many of these stood there before."""
+
+    looked: int = 0
+    found: int = 0
+
+    def __add__(self, other: "Repeats") -> "Repeats":
+        return Repeats(self.looked + other.looked, self.found + other.found)
+
+
+UNKNOWN = Repeats()  # of counts in which nobody looked
 
 
 def patterns_shape(plan: Plan, names: Names) -> tuple[int, ...] | None:

@@ -17,7 +17,8 @@ from deniable.client import SCALE
 from deniable.counts.checks import check_asked
 from deniable.counts.counts import Counts
 from deniable.counts.evidence_planes import gather_from
-from deniable.counts.layout import Names
+from deniable.counts.layout import Names, Repeats
+from deniable.counts.repeated_reports import SeenRuns
 from deniable.counts.tally_kinds import (
     TallyKind,
     check_memory,
@@ -57,6 +58,7 @@ class Tally:
     memory: Words | None = field(default=None, repr=False)  # planes that the next batch is written over
     tools: ModuleType | None = field(default=None, repr=False)  # kernels for all reports, if known how many will come
     sources: Sources = field(default_factory=dict)  # of what was counted; a tally that counts is a source of its own
+    runs: SeenRuns = field(default_factory=SeenRuns, repr=False)  # in which reports that stand twice are found
 
     @classmethod
     def of(cls, plan: Plan, names: Any = None, *, order: int | None = None, expected: int = 0) -> "Tally":
@@ -117,6 +119,7 @@ class Tally:
         if self.memory is None or len(self.memory) < rows or self.memory.shape[1] * 64 < reports:
             self.memory = new_planes(rows, reports)
         own.add_shown(reports, shown, self.memory, self.tools or tools_for(own.plain_seconds(reports)))
+        self.runs.look(own.plan, shown, reports)
 
     def __add__(self, other: "Tally") -> "Tally":
         """The tally of both's reports, which must be of the same plan and the same tables."""
@@ -126,7 +129,7 @@ class Tally:
             raise CountError("tallies add if they count the same tables of the same plan; found different ones")
         arms = tuple(mine + theirs for mine, theirs in zip(self.arms, other.arms, strict=True))
         both = joined_sources(self.sources, other.sources, CountError, "the two tallies")
-        return Tally(self.plan, arms, self.order, tools=self.tools, sources=both)
+        return Tally(self.plan, arms, self.order, tools=self.tools, sources=both, runs=self.runs + other.runs)
 
     def __radd__(self, other: Any) -> "Tally":
         return self if other == 0 else NotImplemented  # sum() starts from 0
@@ -141,7 +144,8 @@ class Tally:
         """What was counted so far."""
         parts = [arm.counts() for arm in self.arms]
         counts = Counts(self.plan, arms=parts) if self.plan.has_arms else parts[0]
-        return counts.of_sources(self.sources)
+        runs = self.runs.settle()
+        return counts.of_sources(self.sources).with_repeats(Repeats(runs.looked, runs.found))
 
     def batch_rows(self, total: int, workers: int) -> int:
         """Reports of a batch: few enough to bound its memory and its time, and for every worker to have some."""

@@ -61,7 +61,7 @@ def shown_covariance(features: Features, covariance: Array) -> Array:
 
 
 def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
-    """One vector per feature: that of the answer, or of everybody for a feature that is not asked about."""
+    """One vector per feature: that of the answer, or of everybody for a feature not asked about, or of any answer."""
     names = names_of(features)
     if unknown := [name for name in answers if name not in names]:
         alike = meant(unknown[0], names)
@@ -70,7 +70,8 @@ def cell_weights(features: Features, answers: Mapping[str, Any]) -> list[Array]:
     for feature in features:
         if feature.name in answers:
             rows, places = all_answers((feature,))[0], answer_places(feature, answers[feature.name])
-            vectors[feature.name] = rows[places].sum(axis=0)
+            if len(places) < len(rows):  # everybody gave one of all answers, which is known without an error
+                vectors[feature.name] = rows[places].sum(axis=0)
     return product_weights(features, vectors)
 
 

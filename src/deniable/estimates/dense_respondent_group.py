@@ -39,7 +39,10 @@ class DenseGroup:
 
     intervals_from = "consistent"
     adds_up = True  # not checked: proper tables do, and what is known may have made it so
-    shrunken = False
+
+    @property
+    def unshrunk(self) -> Respondents | None:
+        return None
 
     @property
     def asked(self) -> int:

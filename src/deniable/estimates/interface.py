@@ -54,8 +54,8 @@ class Respondents(Protocol):
         """Whether each feature's answers sum to the whole, as measures of association need."""
 
     @property
-    def shrunken(self) -> bool:
-        """Whether the noise that the covariance tells of is partly gone from the truth, as it is from a model's."""
+    def unshrunk(self) -> "Respondents | None":
+        """The same mean with the covariance before it was shrunk, as a model's is; None where nothing is shrunk."""
 
     @property
     def linear(self) -> "tuple[Respondents, ...]":

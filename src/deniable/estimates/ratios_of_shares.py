@@ -34,7 +34,7 @@ from deniable.inference.ratio_questions import CONDITIONAL, CORRELATION, DIFFERE
 from deniable.inference.ratios import DifferenceDistribution, RatioDistribution, without_rounding
 from deniable.inference.results import JointAnswer, effective_n
 from deniable.inference.tensors import along, contract, flat, weighted_sums
-from deniable.inference.trust import SLACK, Bools, known_zeros
+from deniable.inference.trust import SLACK, Bools, known_exactly
 from deniable.survey.blocks import TIMES
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
 from deniable.tables.table import About, Table
@@ -260,7 +260,7 @@ def ratio_of(question: Question, groups: Sequence[Respondents], pieces: Sequence
     n = sum(group.n for group in groups)
     shares = total([np.stack([weighted_sums(group.truth, one) for one in pieces], axis=-1) for group in groups]) / n
     covariance = without_rounding(covariance_of_sums(groups, pieces, subject) / n**2, SLACK / n)
-    shares = known_zeros(shares, np.einsum("...ii->...i", covariance), 1)
+    shares = known_exactly(shares, np.einsum("...ii->...i", covariance), 1)
     trusted = _all_trusted(groups, pieces, subject).reshape(shares.shape[:-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         error = ratio_error(question, groups, pieces, shares, subject)

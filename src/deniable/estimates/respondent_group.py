@@ -59,7 +59,7 @@ class Group:
     axes: tuple[Axis, ...]
     truth: Array
     some: int | None = None  # how many were asked these features, if not all
-    shrunken = False
+    unshrunk = None
 
     @classmethod
     def from_counts(cls, n: int, asked: int, axes: tuple[Axis, ...], counts: npt.NDArray[np.int64]) -> "Group":

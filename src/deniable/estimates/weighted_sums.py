@@ -26,11 +26,11 @@ from deniable.estimates.interface import AnyEstimate, dense_covariance, linear_g
 from deniable.estimates.respondent_group import judge, nearly_normal
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.intervals import checked_level, limits
+from deniable.inference.intervals import checked_level, limits, limits_of_shrunk_shares
 from deniable.inference.one_feature import Array
 from deniable.inference.results import Answer
 from deniable.inference.tensors import along, contract
-from deniable.inference.trust import SLACK, known_zeros
+from deniable.inference.trust import SLACK, known_exactly
 from deniable.survey.blocks import TIMES
 from deniable.tables.table import SHARES, About, Table
 
@@ -181,13 +181,14 @@ def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) 
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
     found, enough = judge(est.groups, rows, est.subject)
-    low, high = limits(found, level)
+    unshrunk = _unshrunk(est, rows)
+    low, high = limits(found, level) if unshrunk is None else limits_of_shrunk_shares(found, n, unshrunk, level)
     if len(rows) == 1:
         for place, vector in enumerate(rows[0]):
             if exact := _exact(est, [vector]):
                 low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
                 enough[place] |= exact.enough
-    mean = known_zeros(along(est.truth, rows), found.variance, n)
+    mean = known_exactly(along(est.truth, rows), found.variance, n)
     if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
         mean = np.maximum(mean, 0)  # of rounding
         low, high = np.minimum(np.clip(low, 0, n), mean), np.maximum(np.clip(high, 0, n), mean)
@@ -226,11 +227,19 @@ def _product_sum(
     """A weighted sum whose weights are a product over features, judged as a cell is."""
     every, judged = judge(est.groups, [vector[None] for vector in vectors], est.subject)
     found = every.at(0)
-    count = float(known_zeros(np.asarray(count), found.variance, est.n))
+    count = float(known_exactly(np.asarray(count), found.variance, est.n))
     enough = bool(judged.reshape(-1)[0]) or (exact is not None and exact.enough)
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
     crafted = influence(est.groups, [vector[None] for vector in vectors])
-    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null, crafted)
+    unshrunk = _unshrunk(est, [vector[None] for vector in vectors]) if bounded else None
+    before = nan if unshrunk is None else float(unshrunk.reshape(-1)[0])
+    return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null, crafted, before)
+
+
+def _unshrunk(est: AnyEstimate, rows: Sequence[Array]) -> Array | None:
+    """The variances of all combinations of rows before a model shrank them; None where nothing was shrunk."""
+    group = est.groups[0].unshrunk if len(est.groups) == 1 else None
+    return None if group is None else np.maximum(group.cumulants(rows, est.subject).variance, 0)
 
 
 def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:

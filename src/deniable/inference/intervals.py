@@ -22,7 +22,7 @@ import numpy as np
 
 from deniable.errors import EstimateError, abbreviated
 from deniable.inference.cumulants import Cumulants
-from deniable.inference.distributions import student_quantile
+from deniable.inference.distributions import normal_quantile, student_quantile
 from deniable.inference.one_feature import Array
 
 # The level of printed intervals, and where the search for a p-value begins.
@@ -35,6 +35,8 @@ TENFOLD = 10
 MANY_STEPS = 5
 # The least degrees of freedom of a variance estimate: with fewer, Student's distribution says nothing of an interval.
 FEWEST_DEGREES = 2.5
+# Shares are at least this far from 0 and 1 on the scale of log-odds, and intervals there at most this long.
+LEAST_SHARE, MOST_LOG_ODDS = 1e-15, 600.0
 # A standard normal number is further from zero than this one time in a thousand.
 ONE_IN_A_THOUSAND = 3.29
 
@@ -116,6 +118,25 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
     zero = np.where(found.variance < 0, np.nan, 0.0)
     low, high = (found.mean + np.where(some, middle + side * away, zero) for side in (-1, 1))
     return low, high
+
+
+def limits_of_shrunk_shares(found: Cumulants, n: int, unshrunk: Any, level: float) -> tuple[Array, Array]:
+    """The ends of a confidence interval, in respondents, of shares of n that a model has shrunk.
+
+    It is symmetric on the scale of log-odds, as a model's coefficients are normal on that of logarithms and the normal
+    interval of a small share is too short by as much as the share was found too small. It reaches 0 (or 1) where the
+    normal interval does, and is no longer on either side than that of the estimate before it was shrunk, whose variance
+    V grows with the share as that of a sample: t with (t - p)^2 = z^2 (V + |t - p| / n).
+    """
+    z = normal_quantile(0.5 + level / 2)
+    p, spread = np.clip(found.mean / n, LEAST_SHARE, 1 - LEAST_SHARE), z * np.sqrt(np.maximum(found.variance, 0)) / n
+    odds, factor = p / (1 - p), np.exp(np.minimum(spread / (p * (1 - p)), MOST_LOG_ODDS))
+    growth = z**2 / (2 * n)
+    far = np.maximum(growth + np.sqrt(z**2 * unshrunk / n**2 + growth**2), spread)
+    low = np.where(p <= spread, 0.0, np.maximum(odds / (odds + factor), p - far))
+    high = np.where(1 - p <= spread, 1.0, np.minimum(odds * factor / (1 + odds * factor), p + far))
+    fixed = np.asarray(found.variance) == 0
+    return np.where(fixed, found.mean, n * low), np.where(fixed, found.mean, n * high)
 
 
 def _quantiles(spare: Array, level: Any) -> Array:

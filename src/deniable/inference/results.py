@@ -7,7 +7,8 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.association import AssociationDistribution
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.exact_binomial import OneColumn
-from deniable.inference.intervals import limits, ratio_says_little, share_says_little
+from deniable.inference.intervals import limits, limits_of_shrunk_shares, ratio_says_little, share_says_little
+from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.single_result import LEAST_P, SingleResult
 from deniable.text.completion import hiding
@@ -32,8 +33,9 @@ class Answer(SingleResult):
     subject: Subject = Subject.POPULATION
     null: float = nan  # what `pvalue` tests against: 0 for contrasts
     influence: float = nan  # the most that 1 % of crafted reports could move the value; nan where that is not known
+    unshrunk: float = nan  # of a share that a model has shrunk, the variance of the count before that
 
-    __dir__ = hiding("found", "exact", "bounded", "sampling_variance", "limits", "remarks")
+    __dir__ = hiding("found", "exact", "bounded", "sampling_variance", "unshrunk", "limits", "remarks")
 
     @property
     def effective_n(self) -> float:
@@ -67,11 +69,17 @@ class Answer(SingleResult):
 
     def limits(self, level: float) -> tuple[float, float]:
         """The ends of the confidence interval, by the exact distribution where there is one."""
-        ends, n = (self.exact.limits(level), self.exact.n) if self.exact else (limits(self.found, level), self.n)
-        low, high = (float(end) / n for end in ends)
+        n = self.exact.n if self.exact else self.n
+        low, high = (float(end) / n for end in (self.exact.limits(level) if self.exact else self._limits(level)))
         if self.bounded:  # no shorter than to hold the value itself
             low, high = min(max(low, 0.0), self.value), max(min(high, 1.0), self.value)
         return low, high
+
+    def _limits(self, level: float) -> tuple[Array, Array]:
+        """The ends in respondents, by the cumulants."""
+        if isnan(self.unshrunk):
+            return limits(self.found, level)
+        return limits_of_shrunk_shares(self.found, self.n, self.unshrunk, level)
 
     def remarks(self) -> tuple[str, ...]:
         """What is printed after the interval: nothing."""

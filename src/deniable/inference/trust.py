@@ -81,12 +81,14 @@ def judged_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) 
     fixed = _fixed(each, rows)
     enough = (enough & (found.variance > 0)) | fixed
     variance, n = np.where(fixed, 0.0, found.variance), sum(one.n for one in each)
-    return replace(found, mean=known_zeros(found.mean, variance, n), variance=variance), np.asarray(enough)
+    return replace(found, mean=known_exactly(found.mean, variance, n), variance=variance), np.asarray(enough)
 
 
-def known_zeros(numbers: Array, variance: Array, n: int) -> Array:
-    """Estimated numbers of n respondents without what rounding leaves of those that are known to be zero."""
-    return np.where((np.abs(variance) <= SLACK * n) & (np.abs(numbers) <= SLACK * n), 0.0, numbers)
+def known_exactly(numbers: Array, variance: Array, n: int) -> Array:
+    """Estimated numbers of n respondents without what rounding adds to those that are known: to be nobody, or all."""
+    known, slack = np.abs(variance) <= SLACK * n, SLACK * n
+    everybody = np.where(known & (np.abs(numbers - n) <= slack), n, numbers)
+    return np.where(known & (np.abs(numbers) <= slack), 0.0, everybody)
 
 
 def nearly_normal_sum(each: Sequence[Judged], rows: Sequence[Array], subject: Subject) -> Bools:

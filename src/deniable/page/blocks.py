@@ -10,11 +10,17 @@ from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
 from deniable.charts import interval_chart
 from deniable.charts.interval_chart import Row
-from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE
-from deniable.text.width import isolated
+from deniable.text.fixed_phrases import NOT_ENOUGH, SAYS_LITTLE, how_many
+from deniable.text.width import isolated, width
 
 # SEE_TABLE ends the description of every chart for readers who do not see it.
 SEE_TABLE = "The table below has the numbers."
+
+# LONG is how wide the name of a table's row may be, in letters, to stand beside several numbers, and SHORT on a
+# telephone.
+LONG, SHORT = 60, 18
+# FEW is how many columns have room beside each other on a telephone, if names are short.
+FEW = 4
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,20 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     words: int = 1
+    remarks: bool = False  # whether the last column is of words, too
+
+    @property
+    def beside(self) -> int:
+        """How many columns stand beside each other where the name of a row has a line of its own, as have remarks."""
+        return len(self.head) - 1 - self.remarks
+
+    @property
+    def stacked(self) -> str:
+        """Where the name of a row has a line of its own, above its numbers: everywhere, on telephones, or nowhere."""
+        longest = max(width(str(first)) for first, *_ in (self.head, *self.rows))
+        if longest > LONG and len(self.head) >= FEW:
+            return "stacked"
+        return "stacked-if-narrow" if longest > SHORT or len(self.head) > FEW else ""
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ def asked_in_words(asked: Iterable[Asked | None]) -> str:
         return ""
     low, high, of = min(one.n for one in some), max(one.n for one in some), some[0].of
     if not high:
-        return f" Nobody was asked, of {of:,} respondents."
+        return f" Nobody was asked, of {how_many(of, 'respondent')}."
     each = "Each was asked" if len(some) > 1 else "Asked"
     return f" {each} of {low:,}{f' to {high:,}' if high > low else ''} of {of:,} respondents."
 
@@ -104,7 +124,7 @@ def with_merged(table: Table, merged: Sequence[str]) -> Table:
     if not any(merged):
         return table
     rows = tuple((*row, words) for row, words in zip(table.rows, merged, strict=True))
-    return replace(table, head=(*table.head, "merged answers"), rows=rows)
+    return replace(table, head=(*table.head, "merged answers"), rows=rows, remarks=True)
 
 
 def percent(rate: float) -> str:

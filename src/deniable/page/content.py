@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from importlib.metadata import version
 from itertools import combinations
 from typing import Any
@@ -13,33 +12,25 @@ import deniable
 from deniable.analyses.findings import Findings, survey_findings
 from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import SURE, RankedPair
-from deniable.client import log_up
 from deniable.counts.as_counts import no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import CountError, EstimateError
 from deniable.page.blocks import Chart, Table, percent
 from deniable.page.chosen import Chosen, choices, chosen
-from deniable.page.design import Design, asks_together, design, protocol_table
+from deniable.page.design import Design, design, protocol_table
 from deniable.page.expected import Expected, expected
 from deniable.page.fit import Checked, checked
 from deniable.page.numbers import document, named
 from deniable.page.pairs import conditional_chart, conditional_heading, in_words, pair_label, ranked_chart, square_chart
+from deniable.page.promise import Privacy, privacy
 from deniable.page.single_questions import shares_chart
-from deniable.survey.describe import distinct_titles, epsilon_in_words, question_title, short_name
+from deniable.survey.describe import distinct_titles, question_title, short_name
 from deniable.survey.plan import Plan
-from deniable.survey.privacy import (
-    BELIEF,
-    BELIEFS,
-    Promise,
-    in_one_sentence,
-    of_question,
-    of_report,
-    of_weakest_question,
-)
+from deniable.survey.privacy import of_question
 from deniable.survey.schema import Choice, Feature
 from deniable.text.fixed_phrases import NOT_ENOUGH
 from deniable.text.progress import told
-from deniable.text.width import isolated, shortened
+from deniable.text.width import isolated
 
 # TITLE is the title of a page that was given none.
 TITLE = "Survey results"
@@ -55,20 +46,6 @@ NAMED = 3
 MAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 # MADE_WITH are the packages whose versions the page names.
 MADE_WITH = ("numpy", "scipy", "pyarrow", "matplotlib", "jinja2")
-
-
-@dataclass(frozen=True)
-class Privacy:
-    """What the page says of the privacy promise."""
-
-    sentence: str
-    one: Promise  # about the question that is protected least
-    whole: Promise
-    belief: Fraction  # that the text starts from
-    table: Table
-    public: tuple[str, ...]
-    together: bool  # whether some answers are randomized together
-    alone: str  # epsilon of the question that is protected least
 
 
 @dataclass(frozen=True)
@@ -106,7 +83,6 @@ class Content:
     level: str
     besides: str  # what the confidence level leaves to 100
     plan: Plan
-    epsilon: str
     chosen: tuple[Chosen, ...]
     asked: Table
     all_asked: Table | None
@@ -144,15 +120,14 @@ def content(
     first = chosen([counts, *([] if more is None else [more])], choices(plan.schema, show), level, answered=answered)
     found = survey_findings(counts, level=level)
     asked = _asked(plan)
-    privacy = _privacy(plan)
-    protected = len(privacy.public) < len(plan.schema)
+    promised = privacy(plan)
     singles, together = _singles(found), _together(plan, found)
     tables = dict(named([*singles, together.ranked, together.square, *together.conditionals]))
     fit = checked(counts)
     came, missing = expected(counts, level=level), _missing(found, distinct_titles(counts.plan.schema))
     whole = {
         "questions": asked,
-        "promise": privacy.table,
+        "promise": promised.table,
         "fit": fit.tests,
         "influence": fit.influence,
         **({"expected": came.whole or came.table} if came else {}),
@@ -166,12 +141,11 @@ def content(
         level=percent(found.level),
         besides=f"{100 * (1 - found.level):.3g}",
         plan=plan,
-        epsilon=_epsilon(plan) if protected else "none: nothing is protected",
         chosen=first,
         asked=replace(asked, rows=asked.rows[:ASKED]),
         all_asked=asked if len(asked.rows) > ASKED else None,
         design=design(plan, found.arms),
-        privacy=privacy,
+        privacy=promised,
         singles=singles,
         left_out=found.left_out,
         together=together,
@@ -239,50 +213,6 @@ def _possible_answers(features: Sequence[Feature]) -> str:
 def _some(answers: Sequence[str]) -> str:
     more = f", … ({len(answers):,} in all)" if len(answers) > ANSWERS else ""
     return ", ".join(map(isolated, answers[:ANSWERS])) + more
-
-
-def _privacy(plan: Plan) -> Privacy:
-    one = of_weakest_question(plan) or Promise(Fraction(1))
-    return Privacy(
-        sentence=in_one_sentence(plan),
-        one=one,
-        whole=of_report(plan),
-        belief=BELIEF,
-        table=_promise_table(plan),
-        public=plan.public,
-        together=asks_together(plan),
-        alone=epsilon_in_words(log_up([one.ratio])),
-    )
-
-
-def _promise_table(plan: Plan) -> Table:
-    """What beliefs can become, by one answer or by all; questions with the same promise share a row."""
-    kinds: dict[tuple[str, ...], list[str]] = {}
-    for question in plan.schema.questions:
-        if promise := of_question(plan, question):
-            kinds.setdefault(_beliefs(promise), []).append(question_title(plan.schema.questions[question]))
-    rows = [(f"the answer to {_which(names, len(kinds))}", *said) for said, names in kinds.items()]
-    rows.append(("the whole report" + (" of any arm" if plan.has_arms else ""), *_beliefs(of_report(plan))))
-    head = ("after seeing, at most", *(f"before: {belief.numerator} in {belief.denominator}" for belief in BELIEFS))
-    caption = "Belief in an answer before the report, and at most after it"
-    return Table(caption, head, tuple(rows))
-
-
-def _epsilon(plan: Plan) -> str:
-    return epsilon_in_words(plan.epsilon) + (", that of the largest arm" if plan.has_arms else "")
-
-
-def _beliefs(promise: Promise) -> tuple[str, ...]:
-    return tuple(promise.at_most(belief) for belief in BELIEFS)
-
-
-def _which(names: Sequence[str], kinds: int) -> str:
-    """Questions with the same promise, in words."""
-    if kinds == 1 and len(names) > 1:
-        return "any one question"
-    named = ", ".join(isolated(shortened(name, 40)) for name in names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{named}{more}{', each' if len(names) > 1 else ''}"
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------

@@ -1,14 +1,15 @@
 """Who was asked what, on the page: the arms with their questions, shares and sizes, and questions asked together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from deniable.analyses.who_was_asked import Arms, ArmSize
 from deniable.page.blocks import Cell, Number, Table
 from deniable.survey.arms import arm_name
 from deniable.survey.blocks import Block
-from deniable.survey.describe import HEAD, distinct_titles, protocol_rows, who_draws
+from deniable.survey.describe import distinct_titles, protocol_head, protocol_rows, who_draws
 from deniable.survey.plan import Plan
+from deniable.survey.privacy import in_two_rounds
 from deniable.text.width import isolated
 
 # ARMS is how many arms are listed before the rest of the list is folded.
@@ -22,6 +23,9 @@ TOGETHER = (
     "Questions that stand together, with × between them, are randomized together, as one answer over all combinations "
     "of their answers."
 )
+
+# IN_TWO_ROUNDS is what the numbers are of where a fresh coin is thrown over kept answers.
+IN_TWO_ROUNDS = ": epsilon is of all reports of a person together; epsilon_1 and what is sent are of one report"
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,14 @@ def _sizes(plan: Plan, arms: Arms) -> str:
 
 def protocol_table(plan: Plan) -> Table:
     """How each block is randomized; with arms, blocks that are randomized alike share a row."""
-    rows: Iterable[tuple[str, ...]] = protocol_rows(plan)
+    table_head, rows = protocol_head(plan), protocol_rows(plan)
+    rounds = IN_TWO_ROUNDS if in_two_rounds(plan) else ""
     if plan.has_arms:
         titles = distinct_titles(plan.schema)
         kinds: dict[tuple[str, ...], list[str]] = {}
         for block, (_, *how) in zip(plan.blocks, rows, strict=True):
             kinds.setdefault(tuple(how), []).append(_questions([block], titles))
         rows = [(_some(blocks), *how) for how, blocks in kinds.items()]
-        return Table("How answers were randomized", ("questions", *HEAD[1:]), tuple(rows), words=3)
-    head, *cells = (line[:1] + line[2:] for line in (HEAD, *rows))  # answers stand among the questions
-    return Table("How each answer was randomized", head, tuple(cells), words=2)
+        return Table(f"How answers were randomized{rounds}", ("questions", *table_head[1:]), tuple(rows), words=3)
+    head, *cells = (line[:1] + line[2:] for line in (table_head, *rows))  # answers stand among the questions
+    return Table(f"How each answer was randomized{rounds}", head, tuple(cells), words=2)

@@ -50,17 +50,19 @@ def ranked_chart(pairs: Sequence[RankedPair]) -> Chart | None:
         )
         for pair in top
     ]
-    heading, caption = "The surest associations", _ranked_caption(known, len(top))
+    heading, caption = "The surest associations", _ranked_caption(pairs, known, len(top))
     svg = interval_chart.draw(rows, name="ranked", title=heading, about=f"{caption} {SEE_TABLE}", percent=False)
     return Chart("ranked", heading, caption, svg, _pair_table(heading, top))
 
 
-def _ranked_caption(known: Sequence[RankedPair], shown: int) -> str:
+def _ranked_caption(pairs: Sequence[RankedPair], known: Sequence[RankedPair], shown: int) -> str:
     sure = sum(pair.sure for pair in known)
     caption = "None of these pairs can be told from chance."
     if sure:
         chance = f"at most about {percent(SURE)} of such findings are chance"
-        caption = f"{sure:,} of {len(known):,} pairs go together; {chance}."
+        caption = f"{sure:,} of {len(pairs):,} pairs go together; {chance}."
+    if lacking := len(pairs) - len(known):
+        caption += f" For {lacking:,} of {len(pairs):,} pairs there are {NOT_ENOUGH}."
     if 0 < sure < shown:
         caption += " Those in grey may be chance."
     if shown < len(known):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from deniable.analyses.share_findings import Group, Share, Shares, highest_and_lowest, most_common
+from deniable.analyses.share_findings import Group, Share, Shares, highest_and_lowest
 from deniable.charts import interval_chart
 from deniable.page.blocks import (
     SEE_TABLE,
@@ -18,7 +18,6 @@ from deniable.page.blocks import (
 )
 from deniable.survey.describe import question_title
 from deniable.text.fixed_phrases import NOT_ENOUGH
-from deniable.text.width import isolated
 
 
 def shares_chart(name: str, found: Shares, level: float) -> Chart:
@@ -54,21 +53,22 @@ def _caption(found: Shares) -> str:
         return f"{what}. {extremes_in_words(found.shares)}"
     cut = len(found.shares) < found.answers
     note = f"The {len(found.shares)} most common of {found.answers:,} answers. " if cut else ""
-    return note + most_common_in_words(found.shares)
+    return note + most_common_in_words(found)
 
 
-def most_common_in_words(shares: Sequence[Share]) -> str:
-    """The most common answer, if it can be told."""
-    known = sum(share.enough for share in shares)
-    found = most_common(shares)
+def most_common_in_words(of: Shares) -> str:
+    """The most common answer, if it can be told; else the one with the highest estimate."""
+    shares, found = of.shares, of.most_common
     if found is None:
-        if not known:
+        if not (known := sum(share.enough for share in shares)):
             return f"There are {NOT_ENOUGH} for any of the answers."
         return f"There are {NOT_ENOUGH} for {len(shares) - known} of {len(shares)} answers."
     said = with_share(found.first, shares)
-    if found.apart:
+    if not found.alike:
         return f"Most common: {said}."
-    return f"Probably the most common: {said}. Its interval overlaps that of {isolated(found.second.label)}."
+    every = found.alike == len(shares) - 1 > 1
+    others = "any other" if every else f"{found.alike} other{'s' * (found.alike > 1)}"
+    return f"Highest estimate: {said}; it is not told apart from {others}."
 
 
 def extremes_in_words(shares: Sequence[Share]) -> str:

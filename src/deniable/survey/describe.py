@@ -18,10 +18,18 @@ from deniable.survey.blocks import TIMES, Block
 from deniable.survey.half_widths import HalfWidths, everybody_everything, times_fewer
 from deniable.survey.plan import Plan
 from deniable.survey.planning.hardly_known import hardly_known, to_two_digits
-from deniable.survey.privacy import BELIEF, LARGE, Promise, of_report, of_weakest_question
+from deniable.survey.privacy import (
+    BELIEF,
+    LARGE,
+    Promise,
+    in_two_rounds,
+    of_one_report,
+    of_report,
+    of_weakest_question,
+)
 from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
-from deniable.text.width import shortened, width
+from deniable.text.width import folded, shortened, width
 
 # HEAD names the columns of the table of protocols; "sent if true" is the probability that an answer's evidence is sent
 # by somebody who gave it, and "sent if not" by somebody who gave another one.
@@ -35,6 +43,8 @@ NARROW, WIDE = 72, 100
 FILLED = 96
 # LEAST_ROOM is how many columns are left for the names of a block, however wide the rest of the table is.
 LEAST_ROOM = 20
+# WHOLE_TEXT is how many columns are left for texts that are shown whole, on several lines.
+WHOLE_TEXT = 28
 # LONG_NAME is how many columns the name of an arm takes at most.
 LONG_NAME = 24
 # MOST_LINES is how many lines of the table of arms are printed.
@@ -58,9 +68,19 @@ Row = tuple[str, ...]
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
+def protocol_head(plan: Plan) -> Row:
+    """The head of the table of protocols: HEAD, with the epsilon of one report where a fresh coin makes it smaller."""
+    return (*HEAD[:4], *(["epsilon_1"] if in_two_rounds(plan) else []), *HEAD[4:])
+
+
 def protocol_rows(plan: Plan) -> list[Row]:
-    """The table of protocols below HEAD: how each block is randomized, in words and percentages."""
-    return list(map(_protocol_row, plan.blocks, repeat(distinct_titles(plan.schema))))
+    """The table of protocols below its head: how each block is randomized, in words and percentages."""
+    rows = list(map(_protocol_row, plan.blocks, repeat(distinct_titles(plan.schema))))
+    if not in_two_rounds(plan):
+        return rows
+    ones = [log_up([block.protocol.ratio_1]) if block.protocol.protects else None for block in plan.blocks]
+    each = ("none" if one is None else epsilon_in_words(one) for one in ones)
+    return [(*row[:4], one, *row[4:]) for row, one in zip(rows, each, strict=True)]
 
 
 def _protocol_row(block: Block, titles: Mapping[str, str]) -> Row:
@@ -102,10 +122,10 @@ def describe(plan: Plan, *, colour: bool = False) -> str:
 
 
 def _blocks(plan: Plan, *, colour: bool) -> list[str]:
-    rows = protocol_rows(plan)
-    room = _room(HEAD, rows, 0)
+    head, rows = protocol_head(plan), protocol_rows(plan)
+    room = _room(head, rows, 0)
     lines = [line for row in rows for line in _folded(row, 0, room)]
-    return aligned(HEAD, lines, numbers=(3, 4, 5), rule=True, colour=colour)
+    return aligned(head, lines, numbers=range(3, len(head)), rule=True, colour=colour)
 
 
 def _arms(plan: Plan, *, colour: bool) -> list[str]:
@@ -115,9 +135,9 @@ def _arms(plan: Plan, *, colour: bool) -> list[str]:
     arms = [[(shortened(row[0], LONG_NAME), *row[1:])[-len(head) :] for row in rows] for rows in first]
     at = head.index("asked together")
     room = _room(head, [row for rows in arms for row in rows], at)
-    folded = [[line for row in rows for line in _folded(row, at, room)] for rows in arms]
-    shown = max(1, sum(lines <= MOST_LINES for lines in accumulate(map(len, folded))))
-    lines = [line for rows in folded[:shown] for line in rows]
+    each = [[line for row in rows for line in _folded(row, at, room)] for rows in arms]
+    shown = max(1, sum(lines <= MOST_LINES for lines in accumulate(map(len, each))))
+    lines = [line for rows in each[:shown] for line in rows]
     table = aligned(head, lines, numbers=(at - 1, at + 3), rule=True, colour=colour)
     if more := len(plan.arms) - shown:
         table.append(f"... and {more:,} more arms" if more > 1 else "... and one more arm")
@@ -133,6 +153,16 @@ def _room(head: Row, rows: Sequence[Row], at: int) -> int:
     """How wide a column may be if the table is to fit a terminal."""
     others = [max(map(width, column)) for k, column in enumerate(zip(head, *rows, strict=True)) if k != at]
     return max(LEAST_ROOM, _columns() - sum(others) - len(GAP) * len(others))
+
+
+def within_width(head: Row, rows: Sequence[Row]) -> list[Row]:
+    """The rows of a table with the whole texts of the first column, on several lines where they are long."""
+    room = max(_room(head, rows, 0), WHOLE_TEXT)
+    return [
+        (piece, *(cells if place == 0 else ("",) * len(cells)))
+        for first, *cells in rows
+        for place, piece in enumerate(folded(first, room))
+    ]
 
 
 def _columns() -> int:
@@ -193,8 +223,8 @@ def _half_widths(plan: Plan, widths: HalfWidths, tables: Sequence[Names], n: int
     titles = distinct_titles(plan.schema)
     rows = [(_titled(names, titles), *(_points(one(names, n)) for one in columns)) for names in tables[:MOST_TABLES]]
     head = head[: 1 + len(columns)]
-    folded = [line for row in rows for line in _folded(row, 0, _room(head, rows, 0))]
-    lines = aligned(head, folded, numbers=range(1, len(head)), rule=True, colour=colour)
+    found = [line for row in rows for line in _folded(row, 0, _room(head, rows, 0))]
+    lines = aligned(head, found, numbers=range(1, len(head)), rule=True, colour=colour)
     return lines + _more(widths, tables[MOST_TABLES:], n)
 
 
@@ -287,21 +317,17 @@ def _of_kept_answers(plan: Plan) -> str:
     return (
         "Answers are KEPT: asked again, a device throws a fresh coin over what it kept, even if the true answers have "
         f"changed. One report alone has epsilon {epsilon_in_words(plan.epsilon_1)}: it changes odds by at most "
-        f"{odds_in_words(Promise(_ratio_of_one(plan)))} times."
+        f"{odds_in_words(of_one_report(plan))} times."
     )
-
-
-def _ratio_of_one(plan: Plan) -> Fraction:
-    """e^epsilon of one report, in the arm where it is largest."""
-    return max(prod((block.protocol.ratio_1 for block in arm.blocks), start=Fraction(1)) for arm in plan.arms)
 
 
 def _warnings(plan: Plan) -> Iterator[str]:
     """What must not be overlooked: a large epsilon, one that is less than was asked for, and what is public."""
     if plan.epsilon > LARGE:
+        seen = "all reports of one person together" if plan.kept else "one report"
         yield (
             f"PROTECTS LITTLE: epsilon {epsilon_in_words(plan.epsilon)} is above {LARGE}. Whoever suspects somebody's "
-            f"answers with a chance of 1 in 10 can become {of_report(plan).sure(BELIEF)} by one report."
+            f"answers with a chance of 1 in 10 can become {of_report(plan).sure(BELIEF)} by {seen}."
         )
     titles = distinct_titles(plan.schema)
     capped = [_titled(block.names, titles) for block in plan.blocks if SCALE - 1 in block.protocol.integers.values()]

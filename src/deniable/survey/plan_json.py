@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from deniable.client import EVERYBODY, NEW_KEYS, SCALE
+from deniable.client import EVERYBODY, MAX_BYTES, NEW_KEYS, SCALE
 from deniable.errors import PlanError, abbreviated
 from deniable.survey.blocks import Block, check_asked_once, stand_in
 from deniable.survey.protocols import PROTOCOLS
@@ -69,8 +69,13 @@ def _protocol(protocol: Protocol) -> dict[str, Any]:
 def text(document: Mapping[str, Any]) -> str:
     """JSON text for people and programs: indented; of version 2, a short line for each feature and each arm."""
     if document["version"] == 1:
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    return "{\n" + ",\n".join(f' "{key}": {_lines(value)}' for key, value in document.items()) + "\n}\n"
+        made = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    else:
+        made = "{\n" + ",\n".join(f' "{key}": {_lines(value)}' for key, value in document.items()) + "\n}\n"
+    if (size := len(made.encode())) > MAX_BYTES:
+        most = f"a plan has at most {MAX_BYTES:,} bytes as JSON, or no device would take it"
+        raise PlanError(f"{most}; found {size:,}: ask less, in fewer arms, or with shorter texts")
+    return made
 
 
 def _lines(value: Any) -> str:

@@ -8,14 +8,16 @@ b in any answer, or in any set of answers, becomes after the report is seen
 For one question r is the ratio of the block it is asked in. It holds if all other answers are known; and if they are
 not, as long as those of other blocks say nothing about it. For the whole report r is the product over all blocks, and
 holds whatever the protected answers have to do with each other. With arms it is that of the worst one: which arm a
-person is asked says nothing about them. What answers that are not protected say is known beforehand, by whoever can see
-them. All in exact fractions, rounded to the worse side.
+person is asked says nothing about them. Where answers are kept, all of this is of all reports of a person together,
+and with a fresh coin over what was kept, one report alone tells less. What answers that are not protected say is known
+beforehand, by whoever can see them. All in exact fractions, rounded to the worse side.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
 
+from deniable.client import SCALE
 from deniable.survey.plan import Plan
 
 # SCALES are the denominators that a belief may be told in: "24 in 100", "999 in 1,000".
@@ -102,8 +104,25 @@ def _of_blocks(plan: Plan, names: set[str]) -> Promise:
 
 
 def of_report(plan: Plan) -> Promise:
-    """The promise about all protected answers together, by the whole report."""
+    """The promise about all protected answers together, by the whole report; by all of a person if they are kept."""
     return Promise(plan.ratio)
+
+
+def of_one_report(plan: Plan) -> Promise:
+    """The promise about all protected answers by one report alone: smaller under a fresh coin over kept answers."""
+    return Promise(max(prod((block.protocol.ratio_1 for block in arm.blocks), start=Fraction(1)) for arm in plan.arms))
+
+
+def in_two_rounds(plan: Plan) -> bool:
+    """Whether a fresh coin is thrown over kept answers, so that one report tells less than all of a person together."""
+    return 0 < plan.kept < SCALE
+
+
+def heading_of_beliefs(plan: Plan) -> str:
+    """What a table of beliefs is about, which are those after one report, or after all that a person ever sends."""
+    if plan.kept:
+        return "Belief in an answer before, and at most after seeing it in all reports of a person"
+    return "Belief in an answer before the report, and at most after it"
 
 
 def in_one_sentence(plan: Plan) -> str:
@@ -111,9 +130,6 @@ def in_one_sentence(plan: Plan) -> str:
     one, whole = of_weakest_question(plan), of_report(plan)
     if one is None:
         return "Nothing is protected here: every answer is shown as it is."
-    seen = f"{one.up_to(BELIEF)} by seeing that answer, and {whole.up_to(BELIEF)} by seeing your whole report"
-    if one == whole:
-        seen = f"{whole.up_to(BELIEF)} by seeing your report"
     public = plan.public
     beyond = f" (beyond what {', '.join(public)} tells, which is not protected)" if public else ""
     which = (
@@ -121,8 +137,23 @@ def in_one_sentence(plan: Plan) -> str:
     )
     return (
         f"{which} have changed your answers before anybody saw them: somebody who suspects one of them with a chance "
-        f"of 1 in 10 can get {seen}{beyond}, {_conclusion(one, whole)}."
+        f"of 1 in 10 can get {_seen(plan, one, whole)}{beyond}, {_conclusion(one, whole)}."
     )
+
+
+def _seen(plan: Plan, one: Promise, whole: Promise) -> str:
+    """What a belief of 1 in 10 can become by seeing one answer, one report, and all that a person ever sends."""
+    answer, single, every = one.up_to(BELIEF), of_one_report(plan).up_to(BELIEF), whole.up_to(BELIEF)
+    if in_two_rounds(plan):
+        first = f"{single} by seeing one report of yours"
+        first += f", {answer} by seeing that answer in all of them" if one != whole else ""
+        return f"{first}, and {every} by seeing all your reports together"
+    if plan.kept:
+        also = f"{answer} by seeing that answer, and " if one != whole else ""
+        return f"{also}{every} by seeing your report, however often the same is sent"
+    if one == whole:
+        return f"{every} by seeing your report"
+    return f"{answer} by seeing that answer, and {every} by seeing your whole report"
 
 
 def _conclusion(one: Promise, whole: Promise) -> str:

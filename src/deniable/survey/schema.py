@@ -54,6 +54,11 @@ class Schema:
             raise SchemaError(f"feature names must differ in what can be seen; found twice: {listed(twice)}")
         if twice := look_alike(dict.fromkeys((*self.names, *self.questions))):
             raise SchemaError(f"names of questions must differ in what can be seen; found twice: {listed(twice)}")
+        if twice := look_alike(text for one in self.features for text in dict.fromkeys((one.name, one.title))):
+            raise SchemaError(
+                f"labels must differ in what can be seen, from each other and from other features' names; found twice: "
+                f"{listed(twice)}"
+            )
         single = {feature.name for feature in self.features if not _question(feature)}
         for feature in self.features:
             question = _question(feature)

@@ -27,6 +27,7 @@ from deniable.tables.table import (
     PAIRS,
     PICTURED,
     SHARES,
+    SHARES_BY_WAVE,
     WAVES,
     Table,
 )
@@ -67,6 +68,10 @@ def plot(table: Table, kind: str | None, ax: "Axes | None", path: str | Path | N
 def _check(table: Table, kind: str | None) -> None:
     """Refuse a picture there is none of, and a table without the columns that a picture needs."""
     of = table.about.kind
+    if of not in PICTURED and of.value in table.columns:
+        raise EstimateError(
+            f"there is no picture of {table.about.title}; plot a table of shares, means or associations"
+        )
     if of not in PICTURED:
         raise EstimateError("a cross-tabulation has no picture; plot the table that it is made from, before wide(...)")
     if kind is not None and kind not in KINDS:
@@ -111,7 +116,7 @@ def _intervals(table: Table, ax: "Axes | None") -> "Figure":
     rows = _within_the_picture(list(_with_headings(table, records[:most], digits)))
     more = f"The first {most} of {len(records):,}. " if len(records) > most else ""
     words = Words(table.about.title, f"{more}{_note(table)}{table.about.caption}")
-    return result_plots.draw_intervals(rows, words, ax, percent=percent)
+    return result_plots.draw_intervals(rows, words, ax, percent=percent, unit="" if kind.tested else " %")
 
 
 def _within_the_picture(rows: list[Row]) -> list[Row]:
@@ -145,10 +150,11 @@ def _with_headings(table: Table, records: Sequence[Record], digits: int) -> Iter
     if kind in (PAIRS, CONTRASTS, CONTRASTS_OF_MEANS):
         yield from (_of_two(table, record, digits) for record in records)
         return
-    if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS, WAVES):  # of what is different, the title says
-        yield from (
-            _row(table, record, str(record["wave"]) if kind is WAVES else kind.value, digits) for record in records
-        )
+    if kind in (WAVES, SHARES_BY_WAVE):
+        yield from (_row(table, record, str(record["wave"]), digits) for record in records)
+        return
+    if kind in (DIFFERENCES, DIFFERENCES_OF_MEANS):  # of what is different, the title says
+        yield from (_row(table, record, kind.value, digits) for record in records)
         return
     if not others or (kind is CONDITIONAL and _is_flag(table, last)):
         yield from (_row(table, record, _answers(record, others or [last]), digits) for record in records)
@@ -192,7 +198,7 @@ def _row(table: Table, record: Record, label: str, digits: int) -> Row:
     kind = table.about.kind
     value = record["shrunken"] if kind is PAIRS else record[kind.value]
     low, high = (record[end] for end in kind.ends) if has_interval(record, kind.ends) else (nan, nan)
-    scale, unit = (100, " %") if kind.percent else (1, "")
+    scale, unit = (100, "" if kind.tested else " %") if kind.percent else (1, "")
     if kind is CHANGES:
         shown = f"{bare(100 * record['before'], digits)} → {bare(100 * record['after'], digits)} %"
     else:
@@ -247,7 +253,7 @@ def _map_of_cells(table: Table) -> Map:
         text = bare(100 * value, 0) if enough else NOT_ENOUGH
         places.setdefault(_answers(record, others), {})[_answers(record, [last])] = (value, text)
     columns = tuple(dict.fromkeys(name for row in places.values() for name in row))
-    return _filled(tuple(places), columns, places)
+    return replace(_filled(tuple(places), columns, places), percent=True)
 
 
 def _map_of_pairs(table: Table) -> Map:

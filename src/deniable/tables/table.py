@@ -61,6 +61,7 @@ HOLM = "Each interval is by itself; p_holm allows for all contrasts (Holm)."
 CONTRASTS = Kind("estimate", note=HOLM, tested=True)
 CONTRASTS_OF_MEANS = Kind("estimate", note=HOLM, percent=False, tested=True)
 WAVES = Kind("value", percent=False)
+SHARES_BY_WAVE = Kind("value")
 PAIRS = Kind(
     "effect",
     ("listed_low", "listed_high"),
@@ -72,7 +73,7 @@ PAIRS = Kind(
 # PICTURED are the kinds of tables that there are pictures of: all but cross-tabulations, which have no single value.
 PICTURED = (
     SHARES, CONDITIONAL, CHANGES, DIFFERENCES, COEFFICIENTS, LOG_ODDS, MEANS, DIFFERENCES_OF_MEANS, CONTRASTS,
-    CONTRASTS_OF_MEANS, WAVES, PAIRS,
+    CONTRASTS_OF_MEANS, WAVES, SHARES_BY_WAVE, PAIRS,
 )  # fmt: skip
 
 

@@ -76,10 +76,25 @@ def wrapped(text: str, most: int) -> list[str]:
     """Text in one or two lines of at most this display width, broken between words if possible."""
     if width(text) <= most:
         return [text]
-    fits = max(k for k in range(len(text) + 1) if width(text[:k]) <= most)
+    first = _first_line(text, most)
+    return [first.rstrip(), shortened(text[len(first) :].lstrip(), most)]
+
+
+def folded(text: str, most: int) -> list[str]:
+    """Text in as many lines of at most this display width as it takes, broken between words if possible."""
+    lines = []
+    while width(text) > most:
+        line = _first_line(text, most)
+        lines.append(line.rstrip())
+        text = text[len(line) :].lstrip()
+    return [*lines, text]
+
+
+def _first_line(text: str, most: int) -> str:
+    """As much of a text as fits a line of this display width, to the end of a word if possible."""
+    fits = max(k for k in range(len(text) + 1) if k <= 1 or width(text[:k]) <= most)
     blank = text.rfind(" ", fits // 3, fits + 1)
-    cut = blank if blank > 0 else fits
-    return [text[:cut].rstrip(), shortened(text[cut:].lstrip(), most)]
+    return text[: blank if blank > 0 else fits]
 
 
 def isolated(text: str) -> str:

@@ -10,8 +10,9 @@ from deniable.analyses.whole_survey.contrasts import Terms, feature_contrasts, r
 from deniable.analyses.whole_survey.evidence import survey_evidence
 from deniable.analyses.whole_survey.left_out import LeftOut
 from deniable.analyses.whole_survey.pair_tests import independent_margins, pair_tests
+from deniable.analyses.whole_survey.reference import Whole
 from deniable.analyses.whole_survey.shrinkage import Target, fit_at
-from deniable.analyses.whole_survey.whole_table import WholeTable, margin_of
+from deniable.analyses.whole_survey.whole_table import WholeTable
 from deniable.inference.one_feature import Array
 
 LEVELS = [(2, 2, 2, 2), (2, 3, 4), (3, 5, 2)]
@@ -100,7 +101,7 @@ def test_the_information_of_a_design_is_the_variance_of_its_estimate() -> None:
     for seed in range(40):
         evidence = survey_evidence(dn.simulate.counts(truth, plan, seed, n=20_000))
         terms = Terms(evidence.levels, tuple(evidence.sets))
-        target = Target.of(*evidence.information(terms, lambda places: margin_of(SHARES, places)))
+        target = Target.of(*evidence.information(terms, Whole(SHARES)))
         misfits.append(target.misfit(design_matrix(terms) @ SHARES.reshape(-1)))
     error = np.sqrt(2 * terms.count / len(misfits))
     assert abs(np.mean(misfits) - terms.count) < 4 * error

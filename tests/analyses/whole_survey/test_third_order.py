@@ -10,6 +10,7 @@ from deniable.analyses.whole_survey import third_order as room
 from deniable.analyses.whole_survey.contrasts import Terms
 from deniable.analyses.whole_survey.left_out import LeftOut
 from deniable.analyses.whole_survey.model import Model
+from deniable.analyses.whole_survey.reference import Whole
 from deniable.analyses.whole_survey.shrinkage import Target, fit_at, padded
 from deniable.analyses.whole_survey.third_order import risk_of_pairs
 from deniable.analyses.whole_survey.whole_table import WholeTable, margin_of
@@ -113,8 +114,8 @@ def unshrunk(model: Model) -> tuple[WholeTable, Array]:
     """The model of order 3 with interactions of three that are hardly shrunk, and its coefficients."""
     evidence = model.evidence
     terms = Terms(evidence.levels, (*evidence.sets, *evidence.threes))
-    target = Target.of(*evidence.information(terms, lambda places: model.machine.margin(model.coefficients, places)))
-    machine = WholeTable(terms)
+    machine, table = WholeTable(terms), model.machine.margin(model.coefficients, tuple(range(len(terms.levels))))
+    target = Target.of(*evidence.information(terms, Whole(table)))
     fitted = fit_at(machine, target, model.fit_quality.strength, np.zeros(terms.count), 2.0**-8)
     return machine, fitted.coefficients
 

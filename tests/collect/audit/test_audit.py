@@ -144,7 +144,9 @@ def test_right_clients_fail_no_more_often_than_stated() -> None:
     """Of 60 audits at an error of 0.3; with 0.3 for each comparison instead, nearly all must fail."""
     rng = np.random.default_rng(1)
     seeded = {"bulk": lambda answers, plan, _arm: raw_of(dn.randomize(answers, plan, rng=rng).to_bytes(), plan)}
-    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y", "z"])]), epsilon=2.0)
+    schema = dn.Schema([dn.Flag("a"), *(dn.Choice(name, ["w", "x", "y", "z"]) for name in "bcd")])
+    several = {"c": dn.UnaryEncoding.symmetric(1.0), "d": dn.SubsetSelection(epsilon=1.0, size=2)}
+    plan = dn.Plan(schema, several, epsilon=4.0)
     failed = sum(not audit(plan, draws=200, clients=seeded, error=0.3).passed for _ in range(60)) / 60
     assert 0.02 < failed <= 0.3 + 3 * math.sqrt(0.3 * 0.7 / 60)
     comparisons = audit(plan, draws=200, clients=seeded).comparisons
@@ -179,6 +181,28 @@ def test_planted_bugs_of_the_device_are_found(title: str) -> None:
     )
     with planted(CATALOGUE[title]):
         assert not audit(plan, draws=2000, clients={"Python": by_python}, error=NEVER).passed
+
+
+SIX = dn.Schema([dn.Choice(name, list("uvwxyz")) for name in ("one", "two")])
+MANY = dn.Schema([dn.Choice(name, [f"value {k}" for k in range(40)]) for name in ("one", "two")])
+AT_ONCE = {
+    "neighbouring values share a draw": (dn.UnaryEncoding.symmetric(1.0), "pair"),
+    "sets of values side by side": (dn.SubsetSelection(epsilon=1.0, size=3), "pair"),
+    "values in the middle of two questions share draws": (dn.UnaryEncoding.symmetric(1.0), "others"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", [SIX, MANY], ids=["6 values", "40 values"])
+@pytest.mark.parametrize("title", AT_ONCE)
+def test_marks_that_are_right_by_themselves_and_wrong_at_once_are_found(title: str, schema: dn.Schema) -> None:
+    """By the events of two marks alone: all others are as they should be."""
+    protocol, kind = AT_ONCE[title]
+    plan = dn.Plan(schema, dict.fromkeys(schema.names, protocol))
+    with planted(CATALOGUE[title]):
+        found = audit(plan, draws=1500, clients={"Python": by_python}, error=NEVER)
+    assert {one.what.partition(":")[0] for one in found.off} == {kind}
+    assert audit(plan, draws=1500, clients={"Python": by_python}, error=NEVER).passed
 
 
 JAVASCRIPT = {

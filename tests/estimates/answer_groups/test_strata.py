@@ -114,3 +114,14 @@ def test_weighted_intervals_hold_whether_sizes_are_fixed_or_random(sizes: str) -
         control.append(est.cell(smoker=True).confidence_interval())
     assert abs(far_from_95(held(true, np.array(found)), times)) < 3.3
     assert held(true, np.array(control)) < 0.5
+
+
+def test_an_answer_without_a_share_and_one_that_there_is_not_are_named() -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("region", ["north", "south"])])
+    plan = dn.Plan(schema, {"region": dn.Public()}, epsilon=2.0)
+    told = dn.simulate.truth(schema, {"smoker": 0.3, "region": [0.5, 0.5]})
+    est = dn.estimate(dn.simulate.counts(told, plan, 1, n=500), ["smoker", "region"])
+    with pytest.raises(dn.EstimateError, match=r"each answer to 'region', \['north', 'south'\]; found none of 'south'"):
+        est.poststratify("region", {"north": 0.5})
+    with pytest.raises(dn.EstimateError, match="found one of 'west'"):
+        est.poststratify("region", {"north": 0.5, "west": 0.5})

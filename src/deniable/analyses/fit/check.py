@@ -7,7 +7,7 @@ from typing import Any
 
 from deniable.counts.as_counts import as_counts
 from deniable.counts.counts import Counts
-from deniable.counts.fit import FALSE_ALARM, Fit, fits
+from deniable.counts.fit import FALSE_ALARM, REPEATED, Fit, fits
 from deniable.counts.repeated_reports import random_bits, repeated_runs, run_length
 from deniable.errors import CountError, abbreviated
 from deniable.estimates.answers_as_weights import all_answers
@@ -57,7 +57,8 @@ def check(source: Counts | Reports | str | Path) -> Check:
     Parameters
     ----------
     source
-        Counts, reports, or a path to a file of either. Of reports, runs that occur twice are looked for, too.
+        Counts, reports, or a path to a file of either. Of reports every run that occurs twice is looked for; of counts
+        it is told whether any was found when they were counted.
 
     Returns
     -------
@@ -74,8 +75,8 @@ def check(source: Counts | Reports | str | Path) -> Check:
     if not isinstance(counts, Counts):
         raise CountError(f"check takes Counts, Reports, or a path to a file of either; found {abbreviated(source)}")
     tests = fits(counts) + _sizes(counts)
-    if isinstance(reports, Reports):
-        tests += _repeats(reports)
+    if isinstance(reports, Reports):  # all of them can be looked at
+        tests = [test for test in tests if test.kind != REPEATED] + _repeats(reports)
     return Check(counts.n, tuple(tests), influence_by_feature(counts))
 
 
@@ -101,4 +102,4 @@ def _repeats(reports: Reports) -> list[Fit]:
     found = repeated_runs(reports)
     seeds = any(random_bits(part.plan) > 100 for part in looked)
     what = f"{sum(found.values()):,} {'reports' if seeds else 'runs of reports'} occur more than once"
-    return [Fit("repeated reports", len(looked), 0.0 if found else 1.0, what)]
+    return [Fit(REPEATED, len(looked), 0.0 if found else 1.0, what)]

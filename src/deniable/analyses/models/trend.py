@@ -18,7 +18,7 @@ import numpy as np
 from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
-from deniable.estimates.answers_as_weights import Indicator, indicator
+from deniable.estimates.answers_as_weights import Indicator, answer_places, feature_named, indicator
 from deniable.estimates.designs.crafted_reports import influence_in_one_survey
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.files import Sources, joined_sources
@@ -28,7 +28,9 @@ from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import RatioDistribution
 from deniable.inference.results import Answer, ChiSquareTest, JointAnswer
-from deniable.tables.table import WAVES, About, Column, Table
+from deniable.survey.describe import answer_in_words
+from deniable.survey.schema import Feature
+from deniable.tables.table import SHARES_BY_WAVE, WAVES, About, Column, Table
 from deniable.text.fixed_phrases import NOT_ENOUGH, influence_in_words
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class Trend:
     times: Array
     results: tuple[Result, ...]
     subject: Subject
+    share_of: str = ""  # the question and the answer, if the results are shares
+    features: tuple[Feature, ...] = ()  # that question, whose label pictures have
 
     @property
     def enough(self) -> bool:
@@ -132,8 +136,9 @@ class Trend:
             "high": high,
         }
         crafted = influence_in_one_survey([(one.influence, one.n) for one in self.results])
-        about = About("by wave", WAVES, self.subject, level, sum(one.n for one in self.results), influence=crafted)
-        return Table(columns, ("wave", "time"), about)
+        title, kind = (f"{self.share_of}, by wave", SHARES_BY_WAVE) if self.share_of else ("by wave", WAVES)
+        about = About(title, kind, self.subject, level, sum(one.n for one in self.results), influence=crafted)
+        return Table(columns, ("wave", "time"), about, self.features)
 
     def plot(self, kind: str | None = None, *, ax: "Axes | None" = None, path: str | Path | None = None) -> "Figure":
         """Draw the result of each wave with its interval, as `table().plot()` does."""
@@ -224,7 +229,17 @@ def trend(
     if len(subjects := list(dict.fromkeys(str(est.subject) for est in ests))) > 1:
         raise EstimateError(f"waves are about the same subject; found {' and '.join(subjects)}")
     results = tuple(_result(est, what) for est in ests)
-    return Trend(tuple(map(str, named)), when, results, ests[0].subject)
+    return Trend(tuple(map(str, named)), when, results, ests[0].subject, *_share_of(ests[0], what))
+
+
+def _share_of(est: Estimate, what: Any) -> tuple[str, tuple[Feature, ...]]:
+    """The question and answer that a trend is of, in words, and the question; nothing of a function's results."""
+    if callable(what):
+        return "", ()
+    name, answer = (what, True) if isinstance(what, str) else what
+    feature = feature_named(est.features, name)
+    chosen = [feature.answers[place] for place in answer_places(feature, answer)]
+    return f"{name}: {' or '.join(answer_in_words(feature, one) for one in chosen)}", (feature,)
 
 
 def _check_different(waves: Collection[Estimate | Counts], ests: Sequence[Estimate]) -> None:

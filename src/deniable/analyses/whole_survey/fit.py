@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from deniable.analyses.whole_survey.contrasts import Places, Terms
+from deniable.analyses.whole_survey.contrasts import Places, Terms, set_contrasts
 from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS, Graph, dependency_graph
-from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence, survey_evidence
+from deniable.analyses.whole_survey.evidence import SurveyEvidence, survey_evidence
 from deniable.analyses.whole_survey.junction_tree import JunctionTree
 from deniable.analyses.whole_survey.left_out import beyond_order_3, left_out
 from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
+from deniable.analyses.whole_survey.reference import Reference, Whole
 from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk
 from deniable.analyses.whole_survey.third_order import NOT_ASKED, ONLY_PAIRS, third_order
-from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable, margin_of
+from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable
 from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
@@ -39,6 +40,17 @@ class Laplace:
         """The covariance of the shares of the cells of a margin, in C order."""
         slope = self.machine.gradient(self.fitted.coefficients, places)
         return np.asarray(slope @ self.fitted.posterior @ slope.T)
+
+    def unshrunk(self, places: Places) -> Array:
+        """That of the generalized least squares estimate of the contrasts that the model has, as shares of cells."""
+        terms, rising = self.machine.terms, sorted(places)
+        levels = [terms.levels[place] for place in rising]
+        sets = [one for one in terms.sets if set(one) <= set(places)]
+        at = np.concatenate([np.arange(terms.count)[terms.slices[one]] for one in sets])
+        rows = np.concatenate([set_contrasts(levels, [place in one for place in rising]) for one in sets])
+        found = rows.T @ self.fitted.target.covariance[np.ix_(at, at)] @ rows / prod(levels) ** 2
+        order = np.arange(prod(levels)).reshape(levels).transpose([rising.index(place) for place in places]).reshape(-1)
+        return np.asarray(found[np.ix_(order, order)])
 
 
 def fit(counts: Any) -> Model:
@@ -78,19 +90,19 @@ def fit(counts: Any) -> Model:
     return (_whole if whole else _tree)(counts, evidence, tests, independent)
 
 
-def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Margin) -> Model:
+def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Reference) -> Model:
     """The model as one table, with covariances evaluated at independence first, and then at the table so fitted."""
     terms = Terms(evidence.levels, tuple(evidence.sets))
     machine = WholeTable(terms)
     begun: Mapping[float, Array] = NOWHERE
     for _ in range(2):
-        best, begun = least_risk(fits(machine, Target.of(*evidence.information(terms, margin)), begun=begun))
-        margin = _margins(machine, best)
-    left = left_out(evidence, margin)
-    third = third_order(evidence, machine, best, margin, left)
+        best, begun = least_risk(fits(machine, Target.of(*evidence.information(terms, at)), begun=begun))
+        at = _table(machine, best)
+    left = left_out(evidence, at.margin)
+    third = third_order(evidence, machine, best, at, left)
     if third.machine and third.fitted:
         machine, best = third.machine, third.fitted
-        left = beyond_order_3(left, evidence, _margins(machine, best))
+        left = beyond_order_3(left, evidence, _table(machine, best).margin)
     quality = FitQuality(
         form="whole table",
         pairs=len(tests.tests),
@@ -111,13 +123,13 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: M
     )
 
 
-def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Margin) -> Model:
+def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Reference) -> Model:
     """The model of the pairs that are surely associated, as a junction tree; covariances are those at independence."""
     graph = dependency_graph(evidence.levels, tests.tests)
     _check_sure_of_any(evidence, tests, graph)
     terms = Terms(evidence.levels, tuple((place,) for place in range(len(evidence.levels))) + graph.pairs)
     machine = JunctionTree(terms, graph.cliques)
-    best, _ = least_risk(fits(machine, Target.of(*evidence.information(terms, margin))))
+    best, _ = least_risk(fits(machine, Target.of(*evidence.information(terms, at))))
     tables = machine.tables(best.coefficients[None])
     quality = FitQuality(
         form="junction tree",
@@ -139,9 +151,8 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, margin: Ma
     )
 
 
-def _margins(machine: WholeTable, fitted: Fitted) -> Margin:
-    table = machine.shares(fitted.coefficients).reshape(machine.terms.levels)
-    return lambda places: margin_of(table, places)
+def _table(machine: WholeTable, fitted: Fitted) -> Whole:
+    return Whole(machine.shares(fitted.coefficients).reshape(machine.terms.levels))
 
 
 def _check_asked(evidence: SurveyEvidence) -> None:

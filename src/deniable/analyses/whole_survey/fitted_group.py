@@ -20,31 +20,56 @@ ONLY_COUNTS = "tests of independence need an estimate straight from counts: dn.e
 
 @dataclass(frozen=True, eq=False)
 class FittedGroup(DenseGroup):
-    """A margin of a fitted model. It is normal, about the population alone, and made from all respondents' reports."""
+    """A margin of a fitted model, about the population alone, and made from all respondents' reports.
+
+    Beside its covariance stands that of the estimate before it was shrunk (`loose`), over all entries. Of features that
+    nobody was asked together (`apart`, pairs of axes) no interval is given: the model takes them as independent given
+    the others, and no report says so.
+    """
+
+    loose: Array
+    apart: tuple[tuple[int, int], ...]
 
     intervals_from = "posterior of the model"
-    shrunken = True
 
     @classmethod
-    def of_shares(cls, n: int, shares: Array, covariance: Array, columns: Sequence[int]) -> "FittedGroup":
-        """The group with these shares of cells, and their covariance, of features with so many evidence columns."""
+    def of_shares(
+        cls,
+        n: int,
+        shares: Array,
+        covariance: Array,
+        loose: Array,
+        columns: Sequence[int],
+        apart: Sequence[tuple[int, int]] = (),
+    ) -> "FittedGroup":
+        """The group with these shares of cells, and both covariances, of features with so many evidence columns."""
         sums = [margins(one) for one in columns]
         every = flattened(sums)
-        return cls(n, n * along(shares, sums), {Subject.POPULATION: n**2 * (every @ covariance @ every.T)}, ())
+        own, before = (n**2 * (every @ matrix @ every.T) for matrix in (covariance, loose))
+        return cls(n, n * along(shares, sums), {Subject.POPULATION: own}, (), before, tuple(apart))
+
+    @property
+    def unshrunk(self) -> DenseGroup:
+        return DenseGroup(self.n, self.truth, {Subject.POPULATION: self.loose}, ())
 
     @property
     def asked(self) -> int:
         return self.n
 
     def project(self, axes: Sequence[int]) -> "FittedGroup":
-        return FittedGroup(*self._projected(axes))
+        loose = DenseGroup(self.n, self.truth, {Subject.POPULATION: self.loose}, ()).project(axes)
+        kept = {axis: place for place, axis in enumerate(axes)}
+        apart = tuple((kept[i], kept[j]) for i, j in self.apart if i in kept and j in kept)
+        return FittedGroup(*self._projected(axes), loose.dense(Subject.POPULATION), apart)
 
     def unconditional_variances(self, subject: Subject) -> Array:
         return self.variances(subject)
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
         found = self.cumulants(rows, subject)
-        return Judged(self.n, self.asked, found, np.abs(found.variance) <= SLACK * self.n)
+        looked_at = np.meshgrid(*(matrix[:, 1:].any(axis=1) for matrix in rows), indexing="ij")
+        told = ~np.any([looked_at[i] & looked_at[j] for i, j in self.apart], axis=0)
+        return Judged(self.n, self.asked, found, (np.abs(found.variance) <= SLACK * self.n) & told, enough=told)
 
     def sampling_covariance(self, left: Sequence[Array], right: Sequence[Array]) -> Array:
         w, v = (self._over_cells(flattened([vector[None] for vector in side]))[0] for side in (left, right))

@@ -1,6 +1,7 @@
 """A model of a whole survey: one table of every question, of which any margin can be asked, with its intervals."""
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from math import nan, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,6 +34,11 @@ MOST_CELLS = 4096
 GRAPH = Kind("chi_square", note="Tests of independence; in_model says whether the model holds the pair's interaction.")
 
 # CAVEAT is said below tables with interactions that are neither in the model nor tested.
+# NEVER_ASKED is said below tables of features that nobody was asked together.
+NEVER_ASKED = (
+    "Nobody was asked both {} and {}: the model takes them as independent given the others, which no report can tell, "
+    "so that there are no intervals."
+)
 CAVEAT = "Where more than two answers depend on each other beyond their pairs, intervals hold less often than they say."
 
 
@@ -55,6 +61,9 @@ class Spread(Protocol):
 
     def covariance(self, places: Places) -> Array:
         """The covariance of the shares of the cells of a margin, in C order."""
+
+    def unshrunk(self, places: Places) -> Array:
+        """What that covariance would be if nothing were shrunk."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,10 +103,14 @@ class FitQuality:
         ]
         if self.not_in_model:
             lines.append(
-                f"Not in the model, as nothing was seen of them or they did not fit: {self.not_in_model} pairs."
+                f"Not in the model, as nothing was seen of them or they did not fit: "
+                f"{how_many(self.not_in_model, 'pair')}."
             )
         if self.never_asked:
-            lines.append(f"Never asked together, and taken as conditionally independent: {self.never_asked} pairs.")
+            lines.append(
+                f"Never asked together, taken as independent given the others, and so without intervals: "
+                f"{how_many(self.never_asked, 'pair')}."
+            )
         return "\n".join([*lines, self._third_order(), self._higher_order()])
 
     @property
@@ -169,7 +182,8 @@ class Model:
         """The estimate of some features, in this order: the margin of the model, about the population.
 
         Its intervals hold what the noise of the answers, sampling and shrinkage leave open, and interactions of three
-        and more as far as blocks of three say how large they are.
+        and more as far as blocks of three say how large they are. Of features that nobody was asked together there are
+        none.
 
         Parameters
         ----------
@@ -199,11 +213,11 @@ class Model:
                 f"a table of {cells:,} cells is more than the {MOST_CELLS:,} that get intervals; ask for fewer "
                 "features, or draw records with sample"
             )
-        covariance = self.spread.covariance(places)
-        levels = tuple(feature.levels for feature in features)
-        covariance = covariance + self.fit_quality.left_out.covariance(places, levels)
+        added = self.fit_quality.left_out.covariance(places, tuple(feature.levels for feature in features))
+        covariance, loose = (each(places) + added for each in (self.spread.covariance, self.spread.unshrunk))
         shares, columns = self.machine.margin(self.coefficients, places), [len(one.columns) for one in features]
-        group = FittedGroup.of_shares(self.n, shares, covariance, columns)
+        apart = [(i, j) for i, j in combinations(range(len(places)), 2) if self._never_asked(places[i], places[j])]
+        group = FittedGroup.of_shares(self.n, shares, covariance, loose, columns, apart)
         return Estimate(features, (group,), "whole survey", fitted=group.truth, sources=self.sources)
 
     def table(self, *names: str, level: float = 0.95) -> Table:
@@ -229,10 +243,20 @@ class Model:
         ['smoker', 'proportion', 'stderr', 'low', 'high']
         """
         est = self.project(*names)
-        table = est.table(level=level)
-        if len(est.features) <= self.fit_quality.judged_features:
+        table, own = est.table(level=level), [feature.name for feature in est.features]
+        apart = [
+            pair for pair in combinations(own, 2) if self._never_asked(*(self.schema.index(name) for name in pair))
+        ]
+        if apart:
+            first, second = apart[0]
+            return Table(table.columns, table.keys, replace(table.about, caveat=NEVER_ASKED.format(first, second)))
+        if len(own) <= self.fit_quality.judged_features:
             return table
         return Table(table.columns, table.keys, replace(table.about, caveat=CAVEAT))
+
+    def _never_asked(self, first: int, second: int) -> bool:
+        """Whether nobody was asked both of two features, by place."""
+        return (min(first, second), max(first, second)) in self.pairs.never_asked
 
     def sample(self, n: int, rng: np.random.Generator | int | None = None) -> "pa.Table":
         """Synthetic records of all questions, drawn from the model.

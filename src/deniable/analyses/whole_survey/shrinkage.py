@@ -11,7 +11,7 @@ Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing 
     (y - m)'A(y - m) - dim y + 2 tr(dm/dy),   dm/dy = C (CAC + D)^-1 CA
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -26,8 +26,11 @@ from deniable.text.progress import told
 
 # The strengths that are tried: prior variances of the logarithm of an interaction from 1/65536 to 256.
 STRENGTHS = tuple(4.0**power for power in range(8, -5, -1))
-# The path of strengths ends where the estimated risk has been above its least for so many of them.
+# The path of strengths ends where the estimated risk has clearly been above its least for so many of them.
 PATIENCE = 2
+# Risks that differ by less than this are alike. Of strengths that are alike the least is taken: where the risk cannot
+# tell whether there is any interaction, an interval must not say that there is none.
+ALIKE = 1.0
 # Gauss-Newton ends where a step promises less than this of misfit, which is in units of a chi-square.
 TOLERANCE = 1e-3
 # No coefficients to begin with are given.
@@ -61,6 +64,11 @@ class Target:
         """The target with a given A and b."""
         return cls(information, np.asarray(np.linalg.solve(information, weighted), float))
 
+    @cached_property
+    def covariance(self) -> Array:
+        """The covariance of the estimate."""
+        return np.asarray(np.linalg.inv(self.information), np.float64)
+
     def misfit(self, mean: Array) -> float:
         """The chi-square of means of the contrasts."""
         apart = self.estimate - mean
@@ -78,6 +86,11 @@ class Fitted:
     mean: Array
     covariance: Array
     third: float = inf  # the strength of interactions of three
+
+    @property
+    def varied(self) -> float:
+        """The strength that is chosen by risk: that of interactions of three where the model has them."""
+        return self.strength if self.third == inf else self.third
 
     @property
     def misfit(self) -> float:
@@ -121,19 +134,26 @@ def fits(
     for strength in STRENGTHS:
         made.append(at(strength, made[-1].coefficients if made else start))
         yield made[-1]
-        best = min(made, key=lambda one: one.risk)
-        if len(made) - made.index(best) > PATIENCE:
+        least = min(one.risk for one in made)
+        if all(one.risk > least + ALIKE for one in made[-PATIENCE:]):
             break
+    best = _chosen(made)
     place = made.index(best)
     for times, beside in ((2.0, made[place - 1 : place]), (0.5, made[place + 1 : place + 2])):
         between = np.mean([one.coefficients for one in (best, *beside)], axis=0)
-        yield at(times * (best.third if pairs else best.strength), between)
+        yield at(times * best.varied, between)
 
 
 def least_risk(tried: Iterator[Fitted]) -> tuple[Fitted, dict[float, Array]]:
     """The fit with the least of Stein's risk, of those that are tried, and the coefficients of each by its strength."""
     made = list(told(tried, _progress))
-    return min(made, key=lambda one: one.risk), {one.strength: one.coefficients for one in made}
+    return _chosen(made), {one.varied: one.coefficients for one in made}
+
+
+def _chosen(made: Sequence[Fitted]) -> Fitted:
+    """Of the fits whose risk is like the least, the one that is shrunk the least."""
+    least = min(one.risk for one in made)
+    return min((one for one in made if one.risk <= least + ALIKE), key=lambda one: one.varied)
 
 
 def padded(coefficients: Array, terms: Terms) -> Array:

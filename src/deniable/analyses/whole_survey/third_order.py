@@ -14,14 +14,17 @@ from dataclasses import dataclass
 
 from deniable.analyses.whole_survey.contrasts import Terms
 from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS
-from deniable.analyses.whole_survey.evidence import Margin, SurveyEvidence
+from deniable.analyses.whole_survey.evidence import SurveyEvidence
 from deniable.analyses.whole_survey.left_out import LeftOut
-from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits, least_risk, padded
+from deniable.analyses.whole_survey.reference import Reference, Whole
+from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk, padded
 from deniable.analyses.whole_survey.whole_table import WholeTable
 
 # Order 3 is not fitted where chance alone gives as much of interactions of three more often than this. The chi-square
 # takes the margins of the pairs as known, and is somewhat too large for that.
 CHANCE = 0.01
+# Order 3 is not taken where shrinkage leaves less than so many contrasts of three free: what then fits better is pairs.
+LEAST_FREE = 0.5
 # Why a model has order 2 where nothing else was looked at.
 NOT_ASKED = "no block of three or more questions was asked"
 ONLY_PAIRS = "a junction tree is made of pairs alone"
@@ -37,9 +40,9 @@ class ThirdOrder:
 
 
 def third_order(
-    evidence: SurveyEvidence, machine: WholeTable, pairs: Fitted, margin: Margin, left: LeftOut
+    evidence: SurveyEvidence, machine: WholeTable, pairs: Fitted, at: Reference, left: LeftOut
 ) -> ThirdOrder:
-    """The model of order 3 beside that of pairs, whose margins are given; not fitted where it can hardly pay."""
+    """The model of order 3 beside that of pairs, whose table is given; not fitted where it can hardly pay."""
     if not left.known:
         return ThirdOrder(NOT_ASKED)
     if left.p_value > CHANCE:
@@ -47,8 +50,16 @@ def third_order(
     terms = Terms(machine.terms.levels, (*machine.terms.sets, *evidence.threes))
     if terms.count > MOST_COEFFICIENTS:
         return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
-    wider, target = WholeTable(terms), Target.of(*evidence.information(terms, margin))
-    best, _ = least_risk(fits(wider, target, pairs))
+    wider, begun = WholeTable(terms), NOWHERE
+    for _ in range(2):
+        target = Target.of(*evidence.information(terms, at))
+        best, begun = least_risk(fits(wider, target, pairs, begun=begun))
+        at = Whole(wider.shares(best.coefficients).reshape(terms.levels))
+    free = float(best.effective[terms.orders == 3].sum())
+    if free < LEAST_FREE:
+        return ThirdOrder(
+            f"shrunk by Stein's risk, {free:.1f} of {(terms.orders == 3).sum()} contrasts of three are left"
+        )
     without = risk_of_pairs(wider, target, pairs)
     risks = f"{best.risk:.1f} with interactions of three, {without:.1f} without"
     because = f"Stein's risk of contrasts up to three is {risks}"

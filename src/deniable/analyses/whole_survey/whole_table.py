@@ -55,7 +55,11 @@ class WholeTable:
 
     def moments(self, coefficients: Array) -> tuple[Array, Array]:
         """The means of all contrasts, and their covariances."""
-        U, F = self.terms.rotations, transform(self.shares(coefficients), self.terms.levels)
+        return self.moments_of(self.shares(coefficients))
+
+    def moments_of(self, shares: Array) -> tuple[Array, Array]:
+        """The means of all contrasts, and their covariances, in a table with these shares of cells."""
+        U, F = self.terms.rotations, transform(shares, self.terms.levels)
         mean, second = F[self._places], F[self._differences]
         if U is not None:
             mean, second = U @ mean, (U @ (U @ second).conj().T).conj().T

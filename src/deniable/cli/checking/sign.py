@@ -62,7 +62,7 @@ def _verify(arguments: argparse.Namespace) -> None:
     path = Path(arguments.signature or signature_path(arguments.plan))
     if not path.exists():
         raise DeniableError(f"{path}: no such file; the plan is not signed, or name its signature: --signature")
-    verify(plan.fingerprint, Signature.from_json(path.read_bytes()), arguments.key)
+    verify(plan.fingerprint, Signature.load(path), arguments.key)
     print(f"{plan.fingerprint} is signed by {arguments.key}")
 
 

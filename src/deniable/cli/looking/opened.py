@@ -40,7 +40,7 @@ class Opened:
     files: int
     size: int  # in bytes
     plan: Plan
-    counts: Counts | None  # what was counted: of reports, each question by itself
+    counts: Counts | None  # what was counted: of reports, what `count` does without names
     checks: tuple[str, ...]
 
     @property
@@ -85,7 +85,7 @@ def _of_plan() -> tuple[str, ...]:
 def _reports(path: str) -> Opened:
     files = find_files(path)
     plan, total = plan_and_total(files)
-    counts = count(files, order=1)
+    counts = count(files)
     assert counts.n == total  # every report was read
     checks = (*_of_plan(), f"{how_many(total, 'report')} read, each of them one that the plan can give.")
     return Opened(path, "reports", len(files), sum(map(file_size, files)), plan, counts, checks + _fit(counts))

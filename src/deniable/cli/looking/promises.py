@@ -10,9 +10,16 @@ from math import ceil, inf
 from typing import Any
 
 from deniable.client import SCALE, log_up
-from deniable.survey.describe import HEAD, epsilon_in_words, odds_in_words, protocol_rows, question_title
+from deniable.survey.describe import (
+    epsilon_in_words,
+    odds_in_words,
+    protocol_head,
+    protocol_rows,
+    question_title,
+    within_width,
+)
 from deniable.survey.plan import Plan
-from deniable.survey.privacy import BELIEFS, Promise, of_question, of_report
+from deniable.survey.privacy import BELIEFS, Promise, in_two_rounds, of_one_report, of_question, of_report
 from deniable.text.tables import aligned
 
 # DIGITS is how many digits odds and beliefs have in JSON after the point.
@@ -68,21 +75,37 @@ def of_questions(plan: Plan) -> dict[str, Promised]:
 
 
 def of_whole(plan: Plan) -> Promised:
-    """What a plan promises about everything that is protected in one report."""
-    every = len(plan.public) == len(plan.schema)
-    return Promised("the whole report" + (" of any arm" if plan.has_arms else ""), None if every else of_report(plan))
+    """What a plan promises about everything that is protected: in one report, or where answers are kept in all."""
+    whole = f"the whole report{_of_any_arm(plan)}"
+    return _promised(plan, "all reports of a person" if plan.kept else whole, of_report(plan))
+
+
+def of_single(plan: Plan) -> Promised:
+    """What a plan promises about everything that is protected in one report alone."""
+    return _promised(plan, f"one report{_of_any_arm(plan)} alone", of_one_report(plan))
+
+
+def _of_any_arm(plan: Plan) -> str:
+    return " of any arm" if plan.has_arms else ""
+
+
+def _promised(plan: Plan, what: str, promise: Promise) -> Promised:
+    """A promise about everything that is protected; of a plan that protects nothing there is none."""
+    return Promised(what, None if len(plan.public) == len(plan.schema) else promise)
 
 
 def promise_lines(plan: Plan, *, colour: bool) -> list[str]:
     """The table of promises: a belief in an answer before the report, and what it becomes at most."""
-    rows = [one.row for one in (*of_questions(plan).values(), of_whole(plan))]
-    return aligned(PROMISE_HEAD, rows, numbers=range(1, len(PROMISE_HEAD)), rule=True, colour=colour)
+    single = [of_single(plan)] if in_two_rounds(plan) else []
+    rows = [one.row for one in (*of_questions(plan).values(), *single, of_whole(plan))]
+    lines = within_width(PROMISE_HEAD, rows)
+    return aligned(PROMISE_HEAD, lines, numbers=range(1, len(PROMISE_HEAD)), rule=True, colour=colour)
 
 
 def probability_lines(plan: Plan, *, colour: bool) -> list[str]:
     """The table of how each block of each arm is randomized, with its probabilities in percent."""
-    rows = list(dict.fromkeys(protocol_rows(plan)))
-    return aligned(HEAD, rows, numbers=(3, 4, 5), rule=True, colour=colour)
+    head, rows = protocol_head(plan), list(dict.fromkeys(protocol_rows(plan)))
+    return aligned(head, within_width(head, rows), numbers=range(3, len(head)), rule=True, colour=colour)
 
 
 def plan_as_json(plan: Plan) -> dict[str, Any]:
@@ -90,23 +113,25 @@ def plan_as_json(plan: Plan) -> dict[str, Any]:
     return {
         "fingerprint": plan.fingerprint,
         "whole report": of_whole(plan).to_json(),
+        **({"one report": of_single(plan).to_json()} if plan.kept else {}),
         "questions": [{"question": name, **one.to_json()} for name, one in of_questions(plan).items()],
         "not protected": list(plan.public),
         "arms": [
-            {"name": name, "share": share / SCALE, "blocks": list(_blocks(arm))}
+            {"name": name, "share": share / SCALE, "blocks": list(_blocks(arm, kept=plan.kept > 0))}
             for name, share, arm in zip(plan.arm_names, plan.shares, plan.arms, strict=True)
         ],
     }
 
 
-def _blocks(arm: Plan) -> Iterator[dict[str, Any]]:
-    """How the blocks of one arm are randomized."""
+def _blocks(arm: Plan, *, kept: bool) -> Iterator[dict[str, Any]]:
+    """How the blocks of one arm are randomized; of answers that are kept with the epsilon of one report, too."""
     for block in arm.blocks:
         protocol, protects = block.protocol, block.protocol.protects
         yield {
             "questions": list(block.names),
             "protocol": protocol.name,
             "epsilon": protocol.epsilon if protects else None,
+            **({"epsilon_1": log_up([protocol.ratio_1]) if protects else None} if kept else {}),
             "sent if true": protocol.q if protects else 1.0,
             "sent if not": protocol.p if protects else 0.0,
         }

@@ -45,6 +45,7 @@ def _as_text(first: "Opened", second: "Opened | None" = None) -> str:
     from deniable.cli.looking.promises import probability_lines, promise_lines
     from deniable.cli.looking.two_plans import comparison_lines
     from deniable.survey.describe import describe
+    from deniable.survey.privacy import heading_of_beliefs
     from deniable.text.tables import coloured
 
     colour = coloured(sys.stdout)
@@ -57,7 +58,7 @@ def _as_text(first: "Opened", second: "Opened | None" = None) -> str:
              describe(plan, colour=colour), ""]  # fmt: skip
     if plan.has_arms:
         lines += ["How answers are randomized:", *probability_lines(plan, colour=colour), ""]
-    lines += ["Belief in an answer before the report, and at most after it:", *promise_lines(plan, colour=colour), ""]
+    lines += [f"{heading_of_beliefs(plan)}:", *promise_lines(plan, colour=colour), ""]
     return "\n".join([*lines, "Checked:", *(f"- {check}" for check in first.checks)])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from deniable.cli.looking.promises import Promised, of_questions, of_whole
 from deniable.errors import listed
 from deniable.survey.blocks import Block
-from deniable.survey.describe import epsilon_in_words
+from deniable.survey.describe import epsilon_in_words, within_width
 from deniable.survey.plan import Plan
 from deniable.survey.privacy import BELIEF
 from deniable.text.tables import aligned
@@ -49,11 +49,11 @@ def compared(first: Plan, second: Plan) -> list[Compared]:
 def comparison_lines(first: Plan, second: Plan, *, colour: bool) -> list[str]:
     """The comparison as lines of text, with a verdict on top."""
     head = ("question", "epsilon, first", "second", "1 in 10 becomes, first", "second", "")
-    rows = compared(first, second)
+    rows = within_width(head, [row.row for row in compared(first, second)])
     return [
         verdict(first, second),
         "",
-        *aligned(head, [row.row for row in rows], numbers=range(1, 5), rule=True, colour=colour),
+        *aligned(head, rows, numbers=range(1, 5), rule=True, colour=colour),
         *([""] if (arms := arms_that_differ(first, second)) else []),
         *arms,
     ]

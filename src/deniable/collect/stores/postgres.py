@@ -4,20 +4,28 @@ Writers hold a shared lock, and whoever opens a part an exclusive one, so that n
 closed. A transaction that meets another one about the same id is done again, and then sees what the other has stored.
 """
 
+import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
-from deniable.collect.stores.store import Entry, Outcome, Part, Sealing, Settled, Store, StoredCounts, settle
+from deniable.collect.stores.postgres_sealing import PostgresSealing
+from deniable.collect.stores.store import Entry, Outcome, Part, Settled, Store, StoredCounts, settle
 from deniable.errors import CollectError
 
 LOCK = 0x646E4331  # Writers share the advisory lock of this number, and whoever opens a part has it alone.
 FETCHED = 1 << 14  # So many reports are read at a time.
 TRIES = 20  # A transaction that meets others is tried so often.
+TOTAL_SECONDS = 10.0  # All reports are counted at most this often, and at most for a tenth of the time.
+
+# An address, with @ after user and password alone: a password with @ or / in it would be taken for a host, and shown.
+ADDRESS = re.compile(r"postgres(ql)?://([^@/]*@)?[^@]*", re.DOTALL)
 
 # A commit is on the disk when it returns, also where the database is set to be faster than that.
 DURABLE = "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
@@ -39,6 +47,18 @@ create table if not exists deniable_store(name text not null);
 """
 
 
+def _check(url: str) -> None:
+    """Refuse an address that cannot be read, in words that show nothing of it, as it may hold a password."""
+    with suppress(psycopg.Error):
+        if ADDRESS.fullmatch(url):
+            conninfo_to_dict(url)
+            return
+    raise CollectError(
+        "--store: the address of the database cannot be read; write postgresql://user:password@host/name, and in user "
+        "and password %40 for @, %2F for /, %3A for :, %25 for % and %20 for a blank"
+    )
+
+
 class _MetAnother(Exception):  # noqa: N818 - it is tried again
     """Raised to take back a transaction that met another one about the same id."""
 
@@ -50,30 +70,44 @@ class PostgresStore(Store):
     db: psycopg.Connection[Any]
 
     def __init__(self, url: str) -> None:
+        _check(url)
         self.url, self.lock = url, RLock()
+        self.counted: int | None = None  # how many reports there were when they were counted last
+        self.count_after, self.counting = 0.0, Lock()  # when to count again, and who does
         with self.errors():
-            self.db = psycopg.connect(url, autocommit=True)
-            self.db.execute(DURABLE)
+            self.db = self.connected()
             with self.db.transaction():
                 self.db.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                 self.db.execute(TABLES)
                 made = "insert into deniable_store select %s where not exists (select from deniable_store)"
                 self.db.execute(made, (token_hex(16),))
 
+    def connected(self) -> psycopg.Connection[Any]:
+        """A new connection, each of whose commits is on the disk when it returns."""
+        db = psycopg.connect(self.url, autocommit=True)
+        db.execute(DURABLE)
+        return db
+
     def in_words(self, error: Exception) -> str:
-        """What failed; the database's address stays out of it, as it may hold a password."""
+        """What failed; a password is not in it, as the address could be read."""
         return f"the store in PostgreSQL failed: {' '.join(str(error).split())}"
 
     @contextmanager
     def _transaction(self, *, alone: bool = False) -> Iterator[psycopg.Connection[Any]]:
         """One transaction of a writer; or of whoever opens a part, with no writers beside."""
-        with self.lock, self.errors(), self.db.transaction():
+        with self.lock, self.errors(), self._live().transaction():
             self.db.execute(f"select pg_advisory_xact_lock{'' if alone else '_shared'}(%s)", (LOCK,))
             yield self.db
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self.lock, self.errors():
-            return self.db.execute(sql, values, binary=True).fetchall()
+            return self._live().execute(sql, values, binary=True).fetchall()
+
+    def _live(self) -> psycopg.Connection[Any]:
+        """The connection; a new one if it was lost, or nothing could be read until somebody writes."""
+        if self.db.broken:
+            self.db = self.connected()
+        return self.db
 
     # -- reports -------------------------------------------------------------------------------------------------------
 
@@ -135,9 +169,24 @@ class PostgresStore(Store):
         return bool(self._all("select 1 from deniable_reports where id = %s", (id,)))
 
     def total(self) -> int:
+        """About how many reports are stored, as they were counted last; only who comes first of all waits for it."""
+        if time.monotonic() >= self.count_after and self.counting.acquire(blocking=self.counted is None):
+            try:
+                if time.monotonic() >= self.count_after:
+                    start, self.counted = time.monotonic(), self._count()
+                    self.count_after = start + max(TOTAL_SECONDS, 10 * (time.monotonic() - start))
+            finally:
+                self.counting.release()
+        assert self.counted is not None
+        return self.counted
+
+    def _count(self) -> int:
+        """How many reports are stored, by a connection of its own: every row that is not sealed is looked at."""
         waiting = "select count(*) from deniable_reports join deniable_parts using (part) where not sealed"
-        ((total,),) = self._all(f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})")
-        return int(total)
+        sql = f"select (select coalesce(sum(n), 0)::bigint from deniable_counts) + ({waiting})"
+        with self.errors(), self.connected() as db:
+            ((total,),) = db.execute(sql).fetchall()
+            return int(total)
 
     def name(self) -> str:
         ((name,),) = self._all("select name from deniable_store")
@@ -176,7 +225,7 @@ class PostgresStore(Store):
             while rows := cursor.fetchmany(FETCHED):
                 yield b"".join(row for (row,) in rows)
 
-    def seal(self, part: int) -> "PostgresSealing":
+    def seal(self, part: int) -> PostgresSealing:
         return PostgresSealing(self, part)
 
     def counts(self) -> list[StoredCounts]:
@@ -193,34 +242,14 @@ class PostgresStore(Store):
         ((made, spent),) = self._all("select count(*), count(*) filter (where spent) from deniable_invitations")
         return made, spent
 
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
-        with self._transaction(alone=True) as db:
-            there = db.execute("delete from deniable_analysts where name = %s", (name,)).rowcount == 1
-            if hash is not None:
-                db.execute("insert into deniable_analysts values (%s, %s)", (name, hash))
-        return there
+    def add_analyst(self, name: str, hash: bytes) -> bool:
+        with self._transaction() as db:
+            new = "insert into deniable_analysts values (%s, %s) on conflict do nothing"
+            return db.execute(new, (name, hash)).rowcount == 1
+
+    def drop_analyst(self, name: str) -> bool:
+        with self._transaction() as db:
+            return db.execute("delete from deniable_analysts where name = %s", (name,)).rowcount == 1
 
     def analysts(self) -> dict[str, bytes]:
         return {name: bytes(hash) for name, hash in self._all("select name, hash from deniable_analysts order by name")}
-
-
-class PostgresSealing(Sealing):
-    """A closed part while it is sealed. Its rows stay as they are: what is sealed is which of them there are."""
-
-    def __init__(self, store: PostgresStore, part: int) -> None:
-        self.store, self.part = store, part
-
-    def chunks(self, plan: int) -> Iterator[bytes]:
-        return self.store.read(self.part, plan)
-
-    def keep(self, plan: int, chunk: bytes) -> None:
-        """Rows are found by their ids already."""
-
-    def done(self, counts: Sequence[StoredCounts]) -> None:
-        with self.store._transaction() as db:  # another process may have counted the same, and been faster
-            first = db.execute("update deniable_parts set sealed = true where part = %s and not sealed", (self.part,))
-            for one in counts if first.rowcount else ():
-                db.execute("insert into deniable_counts values (%s, %s, %s, %s)", one)
-
-    def tidy(self) -> bool:
-        return False

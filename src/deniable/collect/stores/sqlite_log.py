@@ -1,6 +1,6 @@
 """A store in one SQLite file: an append-only log with one row for each group of reports that was committed together.
 
-    groups(seq, part, plan, first, data)    data: many times id (16 bytes) and report, sorted by id
+    groups(seq, part, plan, first, data, crc)    data: many times id (16 bytes) and report, sorted by id
 
 A table with a row for each id would dirty a page for each of them; here a commit writes a few pages however many
 reports it holds. Which ids were seen is kept in memory (`seen`) and rebuilt when the store is opened. The groups of a
@@ -18,14 +18,14 @@ from typing import Any
 
 import apsw
 
-from deniable.collect.stores.group_data import ids_in, report_in
+from deniable.collect.stores.group_data import checksum, ids_in, is_damaged, report_in
 from deniable.collect.stores.seen import Seen
 from deniable.collect.stores.sqlite_sealing import SqliteSealing
 from deniable.collect.stores.store import ID_BYTES, Entry, Outcome, Part, Store, StoredCounts, settle
-from deniable.errors import CollectError
+from deniable.errors import CollectError, ReportError
 
 APPLICATION = 0x646E4331  # The file's header says by this number that it is a store of reports ("dnC1").
-VERSION = 1  # The version of the tables below, in the file's header.
+VERSION = 2  # The version of the tables below, in the file's header; 1 had no checksums.
 READ_BYTES = 1 << 21  # Groups are read about this many bytes at a time.
 ANEW_BYTES = 1 << 16  # A log is written anew by so many bytes at a time; SQLite's files take less than 128 kB at once.
 WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has this many pages.
@@ -33,7 +33,8 @@ WAL_PAGES = 1 << 12  # The write-ahead log is copied into the file when it has t
 TABLES = """
 create table if not exists plans(plan integer primary key, fingerprint text unique, text text, size integer) strict;
 create table if not exists parts(part integer primary key, day integer, start integer, sealed integer) strict;
-create table if not exists groups(seq integer primary key, part integer, plan integer, first blob, data blob) strict;
+create table if not exists groups(seq integer primary key, part integer, plan integer, first blob, data blob,
+    crc integer) strict;
 create index if not exists sorted_groups on groups(part, plan, first) where first is not null;
 create table if not exists counts(part integer, plan integer, n integer, data blob, primary key(part, plan)) strict;
 create table if not exists invitations(hash blob primary key, spent integer) strict, without rowid;
@@ -95,6 +96,12 @@ class SqliteLog(Store):
         ((application,),) = self._all("pragma application_id")
         if application != APPLICATION and self._all("select 1 from sqlite_schema"):
             raise CollectError(f"{self.path}: is an SQLite file, but no store of reports; give another --store")
+        ((version,),) = self._all("pragma user_version")
+        if version > VERSION:
+            raise CollectError(
+                f"{self.path}: is a store of version {version}, and this deniable reads those up to {VERSION}; "
+                "install a newer one"
+            )
         for setting in (
             f"journal_mode={'wal' if wal else 'truncate'}", f"synchronous={synchronous}", "secure_delete=on",
             f"wal_autocheckpoint={WAL_PAGES}", "trusted_schema=off",
@@ -104,6 +111,8 @@ class SqliteLog(Store):
             _write_anew(Path(f"{self.path}-wal"), vfs)
         with self.db:
             self.db.execute(f"pragma application_id={APPLICATION}; {TABLES}")
+            if not list(self.db.execute("select 1 from pragma_table_info('groups') where name = 'crc'")):
+                self.db.execute("alter table groups add column crc integer")
             self.db.execute("insert into store select ? where not exists (select 1 from store)", (token_hex(16),))
         self.empty_log()
         self._all(f"pragma user_version={VERSION}")  # the log begins anew, on the disk, too
@@ -118,14 +127,17 @@ class SqliteLog(Store):
         lengths = dict(self._all("select plan, coalesce(sum(length(data)), 0) from groups group by plan"))
         expected = sum(length // (ID_BYTES + self.sizes.get(plan, 0)) for plan, length in lengths.items())
         self.seen = Seen(expected + expected // 8)  # room for some more before it grows
-        for seq, plan, data in self.db.execute("select seq, plan, data from groups order by seq"):
-            if plan not in self.sizes or not data or len(data) % (ID_BYTES + self.sizes[plan]):
-                raise CollectError(f"{self.path}: is damaged in group {seq}; take the file from a backup")
+        for seq, plan, data, crc in self.db.execute("select seq, plan, data, crc from groups order by seq"):
+            if plan not in self.sizes or is_damaged(data, plan, self.sizes[plan], crc):
+                raise CollectError(self._damaged(seq))
             self.seen.add(self.seen.tags(ids_in(data, self.sizes[plan])), seq)
             self.reports += len(data) // (ID_BYTES + self.sizes[plan])
             self.last = seq
         ((start,),) = self._all("select coalesce(max(start), 1) from parts")
         self.last = max(self.last, start - 1)
+
+    def _damaged(self, seq: int) -> str:
+        return f"{self.path}: is damaged in group {seq}; take the file from a backup"
 
     def in_words(self, error: Exception) -> str:
         if isinstance(error, apsw.BusyError):
@@ -189,7 +201,8 @@ class SqliteLog(Store):
             for plan, own in groups.items():
                 last += 1
                 data = b"".join(sorted(entry.id + entry.report for entry in own))
-                db.execute("insert into groups values(?, ?, ?, null, ?)", (last, part, plan, data))
+                row = (last, part, plan, data, checksum(data, plan))
+                db.execute("insert into groups values(?, ?, ?, null, ?, ?)", row)
             spent = [(entry.invitation,) for entry in new if entry.invitation is not None]
             db.executemany("update invitations set spent = 1 where hash = ?", spent)
         for seq, own in enumerate(groups.values(), self.last + 1):
@@ -275,24 +288,34 @@ class SqliteLog(Store):
         if not sealed:
             yield from self._unsorted(part, plan)
             return
-        sql = "select first, data from groups where part = ? and plan = ? and first > ? order by first limit 1"
+        sql = (
+            "select seq, data, crc, first from groups where part = ? and plan = ? and first > ? order by first limit 1"
+        )
         first = b""
         while rows := self._all(sql, (part, plan, first)):
-            ((first, data),) = rows
-            yield data
+            yield self._checked(plan, rows)
+            first = rows[0][-1]
 
-    def _unsorted(self, part: int, plan: int) -> Iterator[bytes]:
-        """The groups of a part in the order of arrival, some at a time."""
+    def _unsorted(self, part: int, plan: int, *, check: bool = True) -> Iterator[bytes]:
+        """The groups of a part in the order of arrival, some at a time; they need a check once of several times."""
         low, high = self._range(part)
         rows = 32  # until is known how large they are
         sql = (
-            "select seq, data from groups where seq between ? and ? and part = ? and plan = ? and first is null "
+            "select seq, data, crc from groups where seq between ? and ? and part = ? and plan = ? and first is null "
             "order by seq limit ?"
         )
         while found := self._all(sql, (low, high, part, plan, rows)):
-            yield b"".join(data for _, data in found)
+            data = self._checked(plan, found) if check else b"".join(data for _, data, _ in found)
+            yield data
             low = found[-1][0] + 1
-            rows = max(1, READ_BYTES * len(found) // sum(len(data) for _, data in found))
+            rows = max(1, READ_BYTES * len(found) // len(data))
+
+    def _checked(self, plan: int, rows: Sequence[tuple[Any, ...]]) -> bytes:
+        """The data of rows of a plan (number of the group, data, checksum, ...), none of which is damaged."""
+        for seq, data, crc, *_ in rows:
+            if is_damaged(data, plan, self.sizes[plan], crc):
+                raise ReportError(self._damaged(seq))
+        return b"".join(row[1] for row in rows)
 
     def seal(self, part: int) -> SqliteSealing:
         return SqliteSealing(self, part)
@@ -310,12 +333,15 @@ class SqliteLog(Store):
         ((made, spent),) = self._all("select count(*), coalesce(sum(spent), 0) from invitations")
         return made, spent
 
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
+    def add_analyst(self, name: str, hash: bytes) -> bool:
         with self._transaction() as db:
-            there = bool(list(db.execute("delete from analysts where name = ? returning 1", (name,))))
-            if hash is not None:
-                db.execute("insert into analysts values(?, ?)", (name, hash))
-        return there
+            return bool(
+                list(db.execute("insert into analysts values(?, ?) on conflict do nothing returning 1", (name, hash)))
+            )
+
+    def drop_analyst(self, name: str) -> bool:
+        with self._transaction() as db:
+            return bool(list(db.execute("delete from analysts where name = ? returning 1", (name,))))
 
     def analysts(self) -> dict[str, bytes]:
         return dict(self._all("select name, hash from analysts order by name"))

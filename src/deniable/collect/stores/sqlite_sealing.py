@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable.collect.stores.group_data import keys_of, rows_of
+from deniable.collect.stores.group_data import checksum, keys_of, rows_of
 from deniable.collect.stores.store import ID_BYTES, Sealing, StoredCounts
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class SqliteSealing(Sealing):
     def _sorted(self, plan: int, step: int, low: int, high: int) -> Iterator[bytes]:
         """The reports whose ids begin with numbers from low to high, the last one excluded, sorted by id."""
         found = []
-        for data in self.log._unsorted(self.part, plan):
+        for data in self.log._unsorted(self.part, plan, check=False):
             rows = rows_of(data, step)
             keys = keys_of(rows)
             found.append(rows[(keys >= low) & (keys < high)] if high < 1 << 64 else rows[keys >= low])
@@ -57,9 +57,9 @@ class SqliteSealing(Sealing):
     def keep(self, plan: int, chunk: bytes) -> None:
         log = self.log
         with log.lock:
-            row = (log.last + 1, self.part, plan, chunk[:ID_BYTES], chunk)
+            row = (log.last + 1, self.part, plan, chunk[:ID_BYTES], chunk, checksum(chunk, plan))
             with log._transaction() as db:
-                db.execute("insert into groups values(?, ?, ?, ?, ?)", row)
+                db.execute("insert into groups values(?, ?, ?, ?, ?, ?)", row)
             log.last += 1
 
     def done(self, counts: Sequence[StoredCounts]) -> None:

@@ -83,7 +83,8 @@ def settle(
 class Store(ABC):
     """A place where reports are kept for good. What fails raises `CollectError`, and then nothing of it is stored.
 
-    After an error a store is closed and opened anew, for only then is known what it holds. Threads may share it.
+    After such an error a store is closed and opened anew, for only then is known what it holds. Reading what was
+    damaged raises `ReportError`, as trying again does not help. Threads may share a store.
     """
 
     failures: ClassVar[tuple[type[Exception], ...]]  # what the database raises
@@ -174,8 +175,12 @@ class Store(ABC):
         """How many invitations there are, and how many of them are spent."""
 
     @abstractmethod
-    def set_analyst(self, name: str, hash: bytes | None) -> bool:
-        """Keep the hash of an analyst's token, or drop it if it is None; whether there was one of this name."""
+    def add_analyst(self, name: str, hash: bytes) -> bool:
+        """Keep the hash of an analyst's token; False if there is one of this name, which is left as it is."""
+
+    @abstractmethod
+    def drop_analyst(self, name: str) -> bool:
+        """Drop the hash of an analyst's token; whether there was one of this name."""
 
     @abstractmethod
     def analysts(self) -> dict[str, bytes]:

@@ -26,12 +26,13 @@ export function title(feature) {
   return question === undefined ? (label ?? name) : `${whole ?? question}: ${partTitle(feature)}`;
 }
 
-/** What people read as an answer: true, false, null (skipped) or a value. */
+/** What people read as an answer: true, false, null (skipped) or a value; ranges stand beside their labels. */
 export function answerText(feature, answer, say) {
   if (answer === null) return feature.missing ?? say("skipped");
   if (typeof answer === "boolean") return say(answer ? "yes" : "no");
-  const { labels = {} } = feature;
-  return Object.hasOwn(labels, answer) ? labels[answer] : answer;
+  const { labels = {}, edges, missing } = feature;
+  if (!Object.hasOwn(labels, answer)) return answer;
+  return edges && answer !== missing ? `${labels[answer]} (${answer})` : labels[answer];
 }
 
 /** A form of these questions; `done` gets the record when every question is answered that must be. */

@@ -80,6 +80,7 @@ export class KeepingError extends DeniableError {}
 /**
  * Randomize one record as a plan says, by WebCrypto's randomness: the bytes to send, always equally many. Where the plan
  * keeps answers, and there alone, they follow from a `secret` of this device, 16 or more random bytes; nothing is stored.
+ * The arm follows from it, too: any other is refused, and so are arms that are assigned.
  */
 export function report(
   record: Readonly<Record<string, Answer>>,
@@ -113,7 +114,8 @@ export function again(
   source?: (count: number) => Uint8Array,
 ): Promise<Uint8Array<ArrayBuffer>>;
 
-/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. */
+/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. Those of each arm are another
+    report, which costs epsilon once more: `report` makes that of `derivedArm` alone. */
 export function derived(
   secret: Uint8Array,
   record: Readonly<Record<string, Answer>>,

@@ -51,6 +51,9 @@ const follow = (right, rule, found) => {
 const { hasOwn: has, keys: keysOf, values: valuesOf } = Object;
 const asJson = JSON.stringify;
 const { isArray } = Array;
+const copy = structuredClone;
+const whole = BigInt;
+const { isInteger } = Number;
 const nameOf = ({ name }) => name;
 const shareOf = ({ share }) => share;
 const sumOf = (list) => list.reduce((a, b) => a + b, 0);
@@ -67,9 +70,9 @@ const sizeOf = (table) => keysOf(table).length;
 const isPublic = (block) => block.public;
 const showsOne = ({ protocol }) => /^[prG]/.test(protocol.name); // public, randomized response and GRR show one answer
 const armBits = ({ arms }) => bitLength(arms.length - 1);
-const isBetween = (value, least, most) => Number.isInteger(value) && value >= least && value <= most;
+const isBetween = (value, least, most) => isInteger(value) && value >= least && value <= most;
 const distinct = (list) => new Set(list).size;
-const areDifferent = (list) => distinct(list) === list.length;
+const areDifferent = (list) => !(distinct(list) in list);
 const areRising = (list) => list.every((one, at) => !at || list[at - 1] < one);
 
 const canonical = (value, keys) => {
@@ -92,9 +95,12 @@ const SCALE = 65536; // Probabilities, and the shares of arms, are integers over
 const PRIME = 2 ** 31 - 1; // Hashes are polynomials modulo this prime.
 const EVERYBODY = "everybody"; // A plan without arms has one arm of this name.
 const MAX_VALUES = 4096; // A choice has at most so many values, and a block so many combinations of answers.
+const MAX_BYTES = 2 ** 22; // A plan has at most so many bytes as JSON in UTF-8.
+const MAX_DEPTH = 64; // At most so many of its objects and lists stand in each other.
+const MAX_DIGITS = 1000; // A number of it has at most so many digits, with its sign, point and exponent.
 const ONE = 1n << 256n; // Logarithms are integers over this.
 const UNITS = 2 ** 32; // A ledger counts epsilon in whole parts of this, rounded up, so that sums are exact.
-const DAMAGED = "what was kept is damaged, or of another plan"; // It is left as it is.
+const DAMAGED = "kept: damaged or of another plan"; // It is left as it is.
 const MEANING = ["version", "features", "arms", "assigned", "repeat", "fresh"]; // These parts of a plan make its fingerprint.
 const PLAN_KEYS = [...MEANING, "epsilon", "fingerprint", "want", "n", "design", "reading"]; // A plan has no others.
 const NEW_KEYS = ["missing", "label", "labels", "question_label", "help"]; // A feature has these in version 2 alone.
@@ -102,7 +108,7 @@ const KEYS = ["name", "question", "values", "edges", ...NEW_KEYS]; // A feature 
 
 const FLAG_WORDS = /^([Tt]rue|TRUE|[Ff]alse|FALSE|[01])$/;
 const NUMBER = /^([+-]?(\d+\.?|\d*\.\d+)([eE][+-]?\d+)?|-?inf)$/;
-const TOKENS = /"([^"\\]|\\.)*"|[{}:]|[-\d][-+.\deE]*/g; // the parts of valid JSON that matter to `checkText`
+const TOKENS = /"(?:[^"\\]|\\.)*"|([{[])|([}\]])|:|[-\d][-+.\deE]*/g; // the parts of valid JSON that matter to `checkText`
 const HALF_A_PAIR = /\p{Cs}/u; // half of a surrogate pair, which is no Unicode
 const CONTROL = /[\p{Cc}\u2028-\u202e]/u; // control characters, ends of lines, and turns of the direction of writing
 const UNSEEN = /[\p{Cf}\p{DI}]/gu; // letters without ink and width: format characters, and default ignorable ones
@@ -114,9 +120,9 @@ const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add on
 /** Randomize one record as a plan says; gives the bytes to send. See deniable.d.ts for the options. */
 const report = async (record, plan, { secret, ...options } = {}) => {
   const checked = await agreedPlan(plan, options);
-  need(!checked.kept === !secret, "a secret is for kept answers, and these need one");
-  return secret
-    ? again(await derived(secret, record, checked, options.arm), checked)
+  need(!checked.kept === !secret, "only kept answers need a secret");
+  return secret // which gives the arm, too: no other is taken, and none where arms are assigned, for nothing remembers which
+    ? again(await derived(secret, record, checked, ownArm(await derivedArm(secret, checked), options.arm)), checked)
     : reportFrom(systemRandomness, record, checked, options.arm);
 };
 
@@ -132,7 +138,7 @@ const agreedPlan = async (plan, options = {}) => {
   need(same, `the plan's fingerprint must be ${expect}`, checked.fingerprint);
   need(checked.epsilon <= atMost, `epsilon must be at most ${atMost}`, checked.epsilon);
   const others = checked.public.filter((name) => !agreed.includes(name));
-  need(!others.length, "sent as it is, but not in public", others);
+  need(!others[0], "shown, but not in public", others);
   return checked;
 };
 
@@ -177,7 +183,7 @@ const questions = async (plan, arm) => {
   for (const { places, features, public: open } of checked.arms[armNumber(checked, arm ?? "")]) {
     places.forEach((place, at) => (asked[place] = { ...features[at], ...(open && { public: true }) }));
   }
-  return asked.filter(Boolean);
+  return asked.flat(); // without the places of what is not asked
 };
 
 /** SHA-256, in hexadecimal, of what a parsed plan means, as JSON with sorted keys, no spaces, in UTF-8. */
@@ -195,15 +201,15 @@ const read = async (plan) => {
   const tables = version === 1 ? armsOfVersion1(document) : document.arms;
   const features = document.features.map((table) => readFeature(table, version));
   const names = features.map(nameOf);
-  const questions = features.map(({ question }) => question).filter((question) => question && !names.includes(question));
-  checkTexts([...names, ...new Set(questions)]);
+  checkTexts(features.flatMap((feature) => [...new Set([feature.name, titleOf(feature)])]));
+  checkTexts([...new Set([...names, ...features.map(({ name, question = name }) => question)])]);
   follow(isList(tables), "arms", tables);
   const arms = tables.map((table) => readArm(table, features));
   checkArms(tables, arms, names);
   follow(assigned === undefined || (assigned === true && arms[1]), "assigned", assigned);
   const isCoin = repeat && isBetween(fresh, 1, SCALE - 1) && arms.flat().every(showsOne);
   const right = (repeat === undefined || repeat === "keep") && (fresh === undefined || isCoin);
-  follow(right, "repeat, fresh", [repeat, fresh]);
+  follow(right, "repeat", [repeat, fresh]);
   const isNew = repeat || arms[0].some(({ places }) => places[1]) || features.some((feature) => NEW_KEYS.some((key) => has(feature, key)));
   const usual = version === 1 || arms[1] || (tables[0].name === EVERYBODY && isNew);
   follow(usual, `one arm: ${EVERYBODY}`, tables);
@@ -229,7 +235,7 @@ const read = async (plan) => {
 const webCrypto = () => {
   const found = globalThis.crypto;
   if (typeof found?.getRandomValues !== "function" || !found.subtle) {
-    throw new DeniableError("no WebCrypto here: serve the page by https or from localhost");
+    throw new DeniableError("no WebCrypto: use https or localhost");
   }
   return found;
 };
@@ -314,7 +320,7 @@ const PROTOCOLS = {
 
 /** e^epsilon of a whole report in the arm where it is largest, after a fresh coin: numerator and denominator. */
 const ratio = (arms, fresh) => {
-  const ofBlock = ({ m, protocol }) => PROTOCOLS[protocol.name][1](m, protocol, fresh).map(BigInt);
+  const ofBlock = ({ m, protocol }) => PROTOCOLS[protocol.name][1](m, protocol, fresh).map(whole);
   const products = arms.map((arm) => arm.map(ofBlock).reduce(([a, b], [c, d]) => [a * c, b * d]));
   return products.reduce(([a, b], [c, d]) => (a * d < c * b ? [c, d] : [a, b]));
 };
@@ -336,31 +342,31 @@ const parse = (plan) => {
   let document;
   try {
     if (isObject(plan)) text = asJson(plan);
-    document = isText(text) && JSON.parse(text);
+    document = isText(text) && utf8(text).length <= MAX_BYTES && JSON.parse(text);
   } catch {}
-  follow(isTable(document), "a JSON object", typeof plan);
+  follow(isTable(document), "JSON of up to 4 MB", typeof plan);
   checkText(text);
   const { version, features } = document;
-  const known = [1, 2].includes(version) && isArray(features) && features.every(isTable);
-  follow(known, "version, features", version);
+  const known = isBetween(version, 1, 2) && isArray(features) && features.every(isTable);
+  follow(known, "version", version);
   checkKeys(document, version, PLAN_KEYS);
   return document;
 };
 
 /** Refuse what JSON.parse lets pass: a key that stands twice, an integer with a point or an exponent, no Unicode. */
 const checkText = (text) => {
-  const open = []; // the keys so far of each object that is open
+  const open = []; // the keys so far of each object that is open; of each list none
   let top, last; // the key of the plan that we are in, and the last text
-  for (const [token] of text.matchAll(TOKENS)) {
+  for (const [token, opens, closes] of text.matchAll(TOKENS)) {
     const keys = open.at(-1);
-    if (token === "{") open.push(new Set());
-    else if (token === "}") open.pop();
+    if (opens) follow(open.push(new Set()) <= MAX_DEPTH, "depth", top);
+    else if (closes) open.pop();
     else if (token === ":") {
       follow(!keys.has(last), "keys", last);
       keys.add(last);
       if (!open[1]) top = last;
     } else if (token[0] === '"') follow(!HALF_A_PAIR.test((last = JSON.parse(token))), "letters", top);
-    else follow(!/[.eE]/.test(token) || !MEANING.includes(top), "integers", token);
+    else follow(!token[MAX_DIGITS] && (!/[.eE]/.test(token) || !MEANING.includes(top)), "integers", token);
   }
 };
 
@@ -382,21 +388,25 @@ const readFeature = (table, version) => {
   for (const text of [name, ...valuesOf(texts)]) checkTexts([text]);
   const enough = isArray(values) && (!table.values || isBetween(values.length, 2, MAX_VALUES));
   const right = enough && isTable(labels) && keysOf(labels).every((key) => values.includes(key));
-  follow(right, "values, labels", table);
+  follow(right, "values", table);
   checkTexts([...values, ...valuesOf(labels)]);
   const isRanged = edges !== undefined;
   const among = values[0] ? values.includes(missing, isRanged ? -1 : 0) : missing && !FLAG_WORDS.test(seen(missing));
   follow(!missing || among, "missing", table);
-  const asMany = isArray(edges) && edges.length > 2 && edges.length === values.length + !missing && edges.every(isText);
+  const asMany = isArray(edges) && edges[2] && edges.length === values.length + !missing && edges.every(isText);
   const named = asMany && areRising(edges.map(numberOf)) && rangesOf(edges).every((range, at) => range === values[at]);
   follow(!isRanged || named, "edges", table);
   return table;
 };
 
+/** What people read as a question: its label, or else its name; of a multi-select question, both parts. */
+const titleOf = ({ name, question, label, question_label: whole }) =>
+  question ? `${whole ?? question}: ${label ?? name.replace(`${question}: `, "")}` : (label ?? name);
+
 const checkKeys = (table, version, known) => {
   const found = keysOf(table);
-  const old = (key) => version > 1 || ![...MEANING.slice(2), ...NEW_KEYS].includes(key);
-  follow(found.every((key) => known.includes(key)) && found.every(old), "keys", found);
+  const isOld = (key) => ![...MEANING.slice(2), ...NEW_KEYS].includes(key);
+  follow(found.every((key) => known.includes(key) && (version > 1 || isOld(key))), "keys", found);
 };
 
 /** Words for the number ranges between edges. */
@@ -420,7 +430,7 @@ const seen = (text) => text.replace(UNSEEN, "").replace(BLANKS, " ").normalize()
 const readArm = (table, features) => {
   const { share, blocks: tables } = table ?? {};
   const right = isBetween(share, 1, SCALE) && isList(tables) && sizeOf(table) === 3; // the third is checked with all names
-  follow(right, "name, share, blocks", table);
+  follow(right, "arm", table);
   const blocks = tables.map((block) => readBlock(block, features));
   const places = blocks.map((block) => block.places);
   const inOrder = areDifferent(places.flat()) && areRising(places.map(([first]) => first));
@@ -431,7 +441,7 @@ const readArm = (table, features) => {
 const readBlock = (table, all) => {
   const { features: places, protocol } = table ?? {};
   const inside = isList(places) && areRising(places) && places.every((place) => isBetween(place, 0, all.length - 1));
-  follow(inside && isTable(protocol) && sizeOf(table) === 2, "features, protocol", table);
+  follow(inside && isTable(protocol) && sizeOf(table) === 2, "block", table);
   const features = places.map((place) => all[place]);
   const levels = features.map(({ values, missing }) => values?.length ?? (missing ? 3 : 2)); // answers of each feature
   const alone = !features[1] && !features[0].values && levels[0] === 2;
@@ -463,12 +473,12 @@ const bitLength = (number) => 32 - Math.clz32(number);
 
 /** The logarithm of a fraction from 1 on, rounded up to the next 64-bit float: never understated. */
 const logUp = ([a, b]) => {
-  const shift = BigInt(a.toString(2).length - b.toString(2).length);
+  const shift = whole(a.toString(2).length - b.toString(2).length);
   const near = b << shift; // a / near is from 1/2 to 2
   const exact = logOfRatio(a, near) + shift * logOfRatio(2n, 1n);
   const nearest = Number(exact);
   const float = new Float64Array([nearest / Number(ONE)]);
-  if (BigInt(nearest) < exact) new BigUint64Array(float.buffer)[0] += 1n; // the next float
+  if (whole(nearest) < exact) new BigUint64Array(float.buffer)[0] += 1n; // the next float
   return float[0];
 };
 
@@ -490,7 +500,7 @@ const blockCode = ({ features, levels }, record) => {
 const encode = ({ name, values, edges, missing }, record) => {
   const column = `column ${shown(name)}`;
   const given = has(record, name) ? record[name] : null;
-  const none = (given ?? "") === "" || Number.isNaN(given);
+  const none = (given ?? "") === "" || given !== given; // which NaN alone is
   fit(!none || missing, `${column} has no answer`);
   const answer = none ? missing : given;
   if (!values) {
@@ -518,7 +528,7 @@ const numberOf = (answer) => {
 
 /** Write a number as a choice's values write it: whole ones without a point, others as short as is exact. */
 const numberText = (number) => {
-  if (Number.isInteger(number)) return `${BigInt(number)}`;
+  if (isInteger(number)) return `${whole(number)}`;
   if (!isFinite(number)) return number > 0 ? "inf" : "-inf";
   return Math.abs(number) < 1e-4 ? number.toExponential().replace(/e-(\d)$/, "e-0$1") : `${number}`;
 };
@@ -531,6 +541,11 @@ const keptPlan = async (plan) => {
   return checked;
 };
 
+const ownArm = (arm, given) => {
+  safe((given ?? arm) === arm, `this device keeps its arm, ${arm}`);
+  return arm;
+};
+
 /** What to send of kept bytes: the same, or with a fresh coin over each answer. Bytes of another plan are refused.
     Another randomness is for tests, never for real answers. */
 const again = async (kept, plan, source = systemRandomness) => {
@@ -538,7 +553,7 @@ const again = async (kept, plan, source = systemRandomness) => {
   const { arms, kept: keep, length } = checked;
   const fits = (right) => safe(right, DAMAGED);
   fits(isBytes(kept) && kept.length === length);
-  const left = [...kept].flatMap((byte) => [0, 1, 2, 3, 4, 5, 6, 7].map((place) => (byte >> place) & 1));
+  const left = [...kept].flatMap((byte) => [..."01234567"].map((place) => (byte >> place) & 1));
   const take = (width) => left.splice(0, width).reduceRight((field, bit) => 2 * field + bit, 0);
   const number = take(armBits(checked));
   fits(number < arms.length);
@@ -557,7 +572,8 @@ const again = async (kept, plan, source = systemRandomness) => {
   return bytes;
 };
 
-/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. */
+/** The kept bytes that follow from a secret, for `again`. They must not be sent themselves. Those of each arm are another
+    report, which costs epsilon once more: `report` makes that of `derivedArm` alone. */
 const derived = (secret, record, plan, arm) =>
   withSecret(secret, plan, (source, checked) => reportFrom(source, record, checked, arm));
 
@@ -568,7 +584,7 @@ const derivedArm = (secret, plan) => withSecret(secret, plan, (source, checked) 
     later, the function starts anew whenever there were too few bytes, and finds more. */
 const withSecret = async (secret, plan, use) => {
   const checked = await keptPlan(plan);
-  safe(isBytes(secret) && secret.length > 15, "a secret is 16 or more random bytes");
+  safe(isBytes(secret) && secret.length > 15, "a secret has 16 bytes or more");
   const { subtle } = webCrypto();
   const key = await subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const streams = {};
@@ -624,9 +640,7 @@ export class Keeper {
     const checked = await keptPlan(plan);
     const drawn = { arm: await drawArm(checked, given), report: null };
     const { kept } = await this.#change((content) => (content.kept[checked.fingerprint] ??= drawn));
-    const { arm } = kept[checked.fingerprint];
-    safe((given ?? arm) === arm, `this device keeps its arm, ${arm}`);
-    return arm;
+    return ownArm(kept[checked.fingerprint].arm, given);
   }
 
   /** Make a report as `report` does, of what was kept if the plan says so, and within the ceiling. */
@@ -642,7 +656,7 @@ export class Keeper {
     let made;
     if (checked.kept) arm = await this.arm(checked, arm);
     if (!checked.kept || !(await this.has(checked))) {
-      await this.#change((content) => charge(structuredClone(content))); // before any answer is looked at
+      await this.#change((content) => charge(copy(content))); // before any answer is looked at
       made = await reportFrom(systemRandomness, record, checked, arm);
     }
     const { kept } = await this.#change((content) => {
@@ -665,7 +679,7 @@ const checkedContent = (found = { deniable: 1, kept: {}, spent: {} }) => {
     valuesOf(spent).every((one) => one?.epsilon >= 0 && isBetween(one.times, 1, UNITS)) &&
     valuesOf(kept).every((one) => isText(one?.arm) && (one.report ?? []).every?.((byte) => isBetween(byte, 0, 255)));
   safe(right, DAMAGED);
-  return structuredClone(found);
+  return copy(found);
 };
 
 export { again, agreedPlan, derived, derivedArm, drawArm, fingerprint, questions, ratio, read, report, reportFrom };

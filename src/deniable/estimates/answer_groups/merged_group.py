@@ -64,8 +64,8 @@ class MergedGroup:
         return self.inner.adds_up
 
     @property
-    def shrunken(self) -> bool:
-        return self.inner.shrunken
+    def unshrunk(self) -> Respondents | None:
+        return self.inner.unshrunk and MergedGroup(self.inner.unshrunk, self.maps)
 
     @property
     def linear(self) -> tuple[Respondents, ...]:

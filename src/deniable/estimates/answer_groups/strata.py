@@ -62,8 +62,8 @@ class StratifiedGroup:
         return all(group.adds_up for group in self.strata)
 
     @property
-    def shrunken(self) -> bool:
-        return any(group.shrunken for group in self.strata)
+    def unshrunk(self) -> None:
+        return None
 
     @property
     def linear(self) -> tuple[Respondents, ...]:
@@ -190,8 +190,12 @@ def poststratify(est: E, name: str, shares: Mapping[str | bool, float]) -> E:
 def _checked(answers: Sequence[Any], name: str, shares: Any) -> Array:
     """The shares of all strata, which sum to one."""
     told = f"poststratify takes the population share of each answer to {name!r}"
-    if not isinstance(shares, Mapping) or set(shares) != set(answers):
+    if not isinstance(shares, Mapping):
         raise EstimateError(f"{told}, {list(answers)}; found {abbreviated(shares)}")
+    if more := [answer for answer in shares if answer not in answers]:
+        raise EstimateError(f"{told}, {list(answers)}; found one of {abbreviated(more[0])}")
+    if lacking := [answer for answer in answers if answer not in shares]:
+        raise EstimateError(f"{told}, {list(answers)}; found none of {abbreviated(lacking[0])}")
     found = np.array([float(shares[answer]) for answer in answers])
     if not (found >= 0).all() or abs(found.sum() - 1) > ROUNDING:
         raise EstimateError(f"{told}, and they sum to 1; found the sum {found.sum():g}")

@@ -42,7 +42,7 @@ class ArmsGroup:
 
     intervals_from = "consistent"
     adds_up = True
-    shrunken = False
+    unshrunk = None
 
     @property
     def asked(self) -> int:

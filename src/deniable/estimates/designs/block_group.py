@@ -123,8 +123,8 @@ class BlockGroup:
         return self.inner.adds_up
 
     @property
-    def shrunken(self) -> bool:
-        return self.inner.shrunken
+    def unshrunk(self) -> None:
+        return None
 
     @property
     def linear(self) -> tuple[Respondents, ...]:

@@ -213,7 +213,7 @@ def _warn_of_fit(counts: Counts, names: Sequence[str]) -> None:
         if not test.fits:
             warnings.warn(
                 f"these counts hardly come from reports of their plan: {test}. Reports may have been made with "
-                "another epsilon or plan, or were not made by the client; dn.check tells more",
+                "another epsilon or plan, not by the client, or were counted twice; dn.check tells more",
                 FitWarning,
                 stacklevel=4,
             )

@@ -16,7 +16,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.cumulants import Cumulants
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import flat
-from deniable.inference.trust import known_zeros
+from deniable.inference.trust import known_exactly
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def condition(
         if one.far:
             warnings.warn(f"{one.what} is {one.distance:+.1f} standard errors away from the estimate", stacklevel=3)
     n, covariance = sum(group.n for group in of.groups), of.covariance
-    mean = known_zeros(of.mean, np.diagonal(covariance).reshape(of.mean.shape), n)
+    mean = known_exactly(of.mean, np.diagonal(covariance).reshape(of.mean.shape), n)
     return ConditionedGroup(n, mean, {subject: covariance}, of.before, of), conditions
 
 

@@ -48,6 +48,8 @@ def given(est: E, known: Shares | Sums = (), *, zeros: Cells = ()) -> E:
     >>> round(est.given({"age": {"65+": 0.25}}).cell(age="65+").value, 9)
     0.25
     """
+    if any(group.unshrunk for group in est.groups):
+        raise EstimateError("a model's table takes nothing that is known: ask dn.estimate(counts, [...]).given(...)")
     if est.fitted is not None and est.proper is None:
         raise EstimateError(
             'only a feasible table can be fitted again with what is known: method="feasible", and given(...) '

@@ -49,7 +49,7 @@ def association(est: AnyEstimate, first: str, second: str) -> Association:
     """
     est, groups = of_features(est, "association", first, second)
     _check_sums(groups, "association")
-    if any(group.shrunken for group in groups):
+    if any(group.unshrunk for group in groups):
         raise EstimateError(
             "measures of association are corrected for noise that a model has shrunk already: ask them of "
             f"dn.estimate(counts, [{first!r}, {second!r}]), or the model for a correlation"

@@ -146,7 +146,7 @@ def _group(first: Flag, features: list[Feature]) -> Flags | None:
         group = Flags(
             first.question, values, missing=first.missing, label=first.question_label, labels=labels, help=first.help
         )
-    except SchemaError:  # two ticks with one label, which only flags by themselves may have
+    except SchemaError:  # a label that is another tick's name, which only flags by themselves may have
         return None
     alike = group.features == tuple(features[: len(own)]) and not any(one.words for one in own)
     return group if alike else None
