@@ -60,3 +60,13 @@ def test_lists_of_names_say_how_many_more_there_are() -> None:
     assert many.startswith("'column 0', 'column 1', ")
     assert many.endswith("'column 7', and 1,492 more")
     assert len(many) < MOST_SHOWN + 20
+
+
+def test_a_list_of_long_names_shows_several() -> None:
+    names = [f"How content are you, all in all, with the work of your {one} in the last month?" for one in "abcdefgh"]
+    told = listed(["age", *names])
+    assert told == (
+        "'age', 'How content are you, all ... ast month?', 'How content are you, all ... ast month?', and 6 more"
+    )
+    assert listed(names[:1]) == repr(names[0])
+    assert listed(["a" * 40, "b"]) == f"{'a' * 40!r}, 'b'"

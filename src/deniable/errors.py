@@ -130,9 +130,23 @@ def _holding(word: str, names: Iterable[str]) -> list[str]:
     return found if len(found) == 1 and len(word.strip()) >= SHORTEST else []
 
 
+# Of a name that is longer than this, a list shows so many characters at its beginning and at its end.
+LONG_NAME, BEGINNING, END = 40, 24, 10
+
+
+def _middle_left_out(name: object) -> object:
+    """A long name by its beginning and its end; of many questions all begin alike."""
+    is_long = isinstance(name, str) and len(name) > LONG_NAME
+    return f"{name[:BEGINNING]} ... {name[-END:]}" if is_long else name  # type: ignore[index]
+
+
 def listed(names: Iterable[str]) -> str:
-    """Names as an error message lists them: the first ones, and how many more there are."""
-    texts = [abbreviated(name) for name in names]
+    """Names as an error message lists them: the first ones, and how many more there are.
+
+    Of long names among others, which are whole questions, it shows how they begin and end.
+    """
+    every = [*names]
+    texts = [abbreviated(_middle_left_out(name) if len(every) > 1 else name) for name in every]
     kept = len(texts)
     while kept > 1 and len(", ".join(texts[:kept])) > MOST_SHOWN:
         kept -= 1

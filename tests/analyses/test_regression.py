@@ -246,3 +246,16 @@ def test_the_advice_for_a_rare_answer_names_it(kind: str, shares: tuple[float, .
     assert f"The rarest answer is b: {rare}" in found.why
     assert f"on=[('b', '{common}')]" in found.why
     assert dn.regress(counts, "y", on=[("b", common)], kind=kind).enough
+    assert f"(in the shell b={common})" in found.why
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_a_rare_missing_answer_can_be_left_out(kind: str) -> None:
+    schema = dn.Schema([dn.Flag("y"), dn.Choice("b", ["p", "q"], missing="none")])
+    plan = dn.Plan(schema, {"y": dn.RandomizedResponse(epsilon=3.0), "b": dn.GRR(epsilon=3.0)})
+    of = dn.simulate.truth(schema, {"y": 0.4, "b": [0.6, 0.4, 0.0]})
+    counts = dn.simulate.counts(of, plan, np.random.default_rng(1), n=2_000)
+    found = dn.regress(counts, "y", on=["b"], kind=kind)
+    assert not found.enough
+    assert "leave missing answers out (answered=True; in the shell --answered)" in found.why
+    assert dn.regress(counts, "y", on=["b"], kind=kind, answered=True).enough

@@ -85,3 +85,10 @@ def test_features_of_a_table_may_have_commas_between_them(capsys: pytest.Capture
     assert rows(capsys, "table", "c.npz", "smoker,age") == rows(capsys, "table", "c.npz", "smoker", "age")
     assert main(["table", "c.npz", "smoker,agee"]) == 1
     assert "no feature 'agee'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("counts")
+def test_errors_name_the_options_of_the_shell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mean", "c.npz", "age"]) == 1
+    assert capsys.readouterr().err.endswith(" (in the shell --answered)\n")
+    assert main(["mean", "c.npz", "age", "--answered"]) == 0

@@ -11,6 +11,7 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from deniable.cli.looking.two_plans import arms_that_differ
 
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "middle", "old"]), dn.Choice("region", ["n", "s"])])
 
@@ -132,6 +133,17 @@ def test_the_same_promise_by_another_way_is_said(capsys: pytest.CaptureFixture[s
     found = as_json(capsys, "two.json", "three.json")
     assert "same promise about the whole report" in found["verdict"]
     assert {row["remark"] for row in found["compared"][:-1]} == {"the same promise, asked or randomized in another way"}
+    assert found["arms that differ"] == [
+        "Arms of the second alone: 'smoker x region'.",
+        "Arms with other shares: 'smoker x age', 'region'.",
+    ]
+    assert shown(capsys, "two.json", "three.json").endswith("\n\n" + "\n".join(found["arms that differ"]) + "\n")
+    one, other = (
+        dn.Plan(SCHEMA, epsilon=1.0, arms={"first": (asked, 1), "second": (["region"], 1)})
+        for asked in (["smoker", "age"], [["smoker"], ["age"]])
+    )
+    assert arms_that_differ(one, other) == ["Arms that are randomized in another way: 'first'."]
+    assert arms_that_differ(dn.Plan(SCHEMA, epsilon=1.0), one) == arms_that_differ(one, one) == []
 
 
 @pytest.mark.usefixtures("files")

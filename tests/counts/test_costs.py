@@ -122,7 +122,9 @@ def test_half_of_the_memory_may_be_used(workers: int, bytes_needed: int, monkeyp
     monkeypatch.setattr(tally_kinds, "physical_memory", lambda: 2 * bytes_needed - 2)
     with pytest.raises(dn.CountError, match=r"^this asks for 10 cells, and 1 GB .* Ask for fewer features at a time$"):
         check_memory(10, 10, workers, None)
-    with pytest.raises(dn.CountError, match=r"there are 0\.0 GB here.* Ask for order=2, or tables of"):
+    with pytest.raises(
+        dn.CountError, match=r"there are 0\.0 GB here.* Ask for order=2 \(in the shell --order 2\), or tables of"
+    ):
         check_memory(10, 10, workers, 3)
 
 

@@ -105,7 +105,9 @@ def test_what_does_not_fit_is_refused_before_it_starts(monkeypatch: pytest.Monke
     reports = dn.randomize(records, plan)
     with pytest.raises(dn.CountError, match=r"7,984,925,229,121 cells, and .* GB .* Ask for fewer features at a time"):
         dn.count(reports, plan.schema.names)
-    with pytest.raises(dn.CountError, match=r"cells, and .* GB .* Ask for order=4, or tables of"):
+    with pytest.raises(
+        dn.CountError, match=r"cells, and .* GB .* Ask for order=4 \(in the shell --order 4\), or tables of"
+    ):
         dn.count(reports, order=5)
     monkeypatch.setattr(tally_kinds, "physical_memory", lambda: 1 << 24)
     with pytest.raises(dn.CountError, match="Ask for order=2"):

@@ -1,6 +1,8 @@
 """Skipped questions coming in: nulls of every kind in bulk, as on a device, where they are declared and where not."""
 
 import math
+import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -145,3 +147,35 @@ def test_missing_answers_of_arms() -> None:
     assert len(dn.randomize([{"asked": "a"}, {"asked": "b", "last": True}], plan, arm="asked")) == 2
     with pytest.raises(dn.AnswerError, match="'last' has no answer"):
         dn.randomize([{"asked": "a"}, {"asked": "b"}], plan, arm="asked")
+
+
+@pytest.mark.parametrize(
+    ("ages", "told"),
+    [
+        (
+            [18, 40, 79, 999],
+            "holds 999, .* counts as '65 and over'; if it means no answer, say na=\\['999'\\] \\(--na 999",
+        ),
+        ([18, 40, 79, -9], "holds -9, .* counts as 'under 30'"),
+        (["18", "79", "999", ""], "holds 999"),
+        ([18, 40, 79, 130], None),  # wrong perhaps, but no code
+        ([18, 40, 89, 99], None),
+    ],
+)
+def test_numbers_far_from_all_others_are_warned_of_where_a_range_is_open(ages: list[Any], told: str | None) -> None:
+    age = dn.Choice.bins("age", [-np.inf, 30, 65, np.inf], missing="no answer")
+    plan = dn.Plan(dn.Schema([age]), epsilon=1.0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        dn.randomize({"age": ages * 50}, plan)
+    assert len(found) == (told is not None)
+    if told:
+        assert re.search(told, str(found[0].message))
+        assert found[0].category is dn.errors.DeniableWarning
+        assert found[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dn.randomize({"age": ages * 50}, plan, na=["999", "-9"])
+            if min(map(float, filter(None, ages))) >= 0:
+                ends = dn.Choice.bins("age", [0, 30, 65, 1000], missing="no answer")  # whoever says so, means it
+                dn.randomize({"age": ages * 50}, dn.Plan(dn.Schema([ends]), epsilon=1.0))

@@ -155,12 +155,28 @@ def test_an_offer_not_to_answer_is_a_missing_answer() -> None:
     assert note.endswith("'Prefer not to say' counts as a missing answer")
     said = dn.randomize({"x": ["yes", "no", "prefer not to say"]}, dn.Plan(dn.Schema([feature]), {"x": dn.Public()}))
     assert said.table["x"].to_pylist() == ["True", "False", "Prefer not to say"]
-    assert one(["<20k", "20-50k", "Keine Angabe"] * 7)[0].missing == "Keine Angabe"
+    assert one(["<20k", "20-50k", "Möchte ich nicht sagen"] * 7)[0].missing == "Möchte ich nicht sagen"
     assert one(["yes", "no", "don't know"] * 7)[0].missing is None
     assert one(["approved", "refused"] * 7)[0].missing is None
     both, _ = one(["yes", "no", "Prefer not to say", None] * 7)  # nulls are one thing, and this is another
     assert both == dn.Choice("x", ["no", "yes", "Prefer not to say", "no answer"], missing="no answer")
-    assert one(["ja", "nein", "k.A."] * 7)[0].missing == "no answer"
+
+
+@pytest.mark.parametrize("word", ["k.A.", "Keine Angabe", "sans réponse", "無回答"])
+def test_words_that_say_there_is_no_answer_are_none_beside_nulls_and_numbers_too(word: str) -> None:
+    flag, note = one(["Ja", "ja", "JA", "j", "Nein", "nein", "NEIN", "n", "", word] * 7)
+    assert flag == dn.Flag("x", missing="no answer")
+    assert note.endswith(f"14 without an answer (also {word!r})")
+    ages, _ = one([*map(str, range(18, 80)), word] * 2, "age")
+    assert ages.edges[1:-1] == (30, 45, 65)
+    for question, answers in ((flag, ["j", "NEIN", word]), (ages, ["20", "70", word])):
+        plan = dn.Plan(dn.Schema([question]), {question.name: dn.Public()})
+        column = dn.randomize({question.name: answers}, plan).table[question.name]
+        assert column.to_pylist()[2] == "no answer"
+    listed = dn.Choice("x", ["a", word])  # as an older proposal has it
+    assert (
+        dn.randomize({"x": ["a", word]}, dn.Plan(dn.Schema([listed]), {"x": dn.Public()})).table["x"][1].as_py() == word
+    )
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%d %H:%M:%S", "%Y/%m/%dT%H:%M"])
@@ -203,6 +219,38 @@ def test_columns_named_alike_become_one_question() -> None:
     assert lone.questions.keys() == {"News: TV", "b"}
     skipped = dn.Schema.from_frame({"News: TV": [True, None], "News: Radio": [True, False]})
     assert skipped.questions["News"] == dn.Flags("News", ["TV", "Radio"], missing="no answer").features
+
+
+def test_columns_of_ticks_and_blanks_are_yes_and_no(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "Q3_1,Q3_2,Devices: Phone,Devices: TV,seen,Land,opt in\n"
+        "1,,Phone,TV,x,DE,NA\n,1,,TV,,,yes\n1,,Phone,,x,,yes\n1,1,,,x,DE,yes\n"
+    )
+    schema = dn.Schema.from_frame(tmp_path / "a.csv")
+    assert schema.notes["Devices"] == "Devices: several of 2 may be ticked, a column for each; a blank is no"
+    assert schema.notes["seen"] == "seen: yes or no: 'x' is yes, a blank is no (1 of them)"
+    assert "; if 2 columns 'Q3_...' are ticks of one question" in schema.notes["Q3_1"]
+    assert "; if a blank means no, make it a flag with yes = 'DE' and no = ''" in schema.notes["Land"]
+    assert schema["opt in"].missing == "no answer"  # a word says that there is none, and nothing is left to a blank
+    assert {name: len(own) for name, own in schema.questions.items()} == {
+        "Q3_1": 1, "Q3_2": 1, "Devices": 2, "seen": 1, "opt in": 1
+    }  # fmt: skip
+    schema.save(tmp_path / "survey.toml")
+    assert (
+        "# Devices: several of 2 may be ticked, a column for each; a blank is no\n[[features]]"
+        in (tmp_path / "survey.toml").read_text()
+    )
+    again = dn.Schema.load(tmp_path / "survey.toml")
+    assert again == schema
+    dn.Plan(again, dict.fromkeys(again.names, dn.Public())).save(tmp_path / "plan.json")
+    plan = dn.Plan.load(tmp_path / "plan.json")
+    for data in (tmp_path / "a.csv", pd.read_csv(tmp_path / "a.csv")):  # 1 and nan, in pandas
+        table = dn.randomize(data, plan).table
+        assert table["Q3_1"].to_pylist() == [True, False, True, True]
+        assert table["Devices: Phone"].to_pylist() == [True, False, True, False]
+        assert table["seen"].to_pylist() == [True, False, True, True]
+    with pytest.raises(dn.AnswerError, match="'seen' is a flag, of which 'x' means yes and a blank no; found 'y'"):
+        dn.randomize(pd.read_csv(tmp_path / "a.csv").assign(seen=["x", "y", None, "x"]), plan)
 
 
 # -- orders and ranges -------------------------------------------------------------------------------------------------
@@ -365,6 +413,77 @@ def test_numbers_with_decimal_commas_are_named() -> None:
     feature, note = one([f"1.{number % 90 + 10}" for number in range(300)])
     assert feature is not None
     assert "decimal" not in note
+
+
+SALARIES = [1_207 * k + 15 * k * k for k in range(1, 60)]
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        (
+            [f"{one:,}" for one in SALARIES],
+            "commas between thousands; write them without (45231, not 45,231); or, if they are decimal commas, with "
+            "points (45.231, not 45,231)",
+        ),
+        ([f"{950 * one:,}" for one in SALARIES], "commas between thousands; write them without (45231, not 45,231)"),
+        (
+            [f"${one:,}.50" for one in SALARIES],
+            "a sign such as $, € or % and commas between thousands; write them without (45231, not 45,231)",
+        ),
+        ([f"{one} EUR" for one in SALARIES], "a sign such as $, € or %; write them without (45231, not $45231)"),
+        ([f"{k}%" for k in range(100)], "a sign such as $, € or %; write them without (45231, not $45231)"),
+        (
+            [f"{one:,}|50".replace(",", ".").replace("|", ",") for one in SALARIES],
+            "points between thousands; write them without, and with a decimal point (1234.56, not 1.234,56)",
+        ),
+        (
+            [f"{one:,}".replace(",", "\u202f") for one in SALARIES],
+            "blanks between thousands; write them without, and with a decimal point (1234.56, not 1 234,56)",
+        ),
+        (["0,5", *(f"{one:,}" for one in SALARIES)], "decimal commas; write them with points (1.5, not 1,5)"),
+    ],
+)
+def test_numbers_as_people_write_them_are_told_how_to_be_written(column: list[str], told: str) -> None:
+    feature, note = one(column * 3)
+    assert feature is None
+    assert note == f"x: left out; its numbers have {told}, and ranges are proposed"
+
+
+def test_a_few_sums_of_money_are_a_choice() -> None:
+    assert one(["$5", "$10", "$20"] * 7)[0] == dn.Choice("x", ["$5", "$10", "$20"])
+
+
+def test_words_for_no_answer_can_be_pasted_into_a_shell() -> None:
+    for word, told in {"Don't know": "--na 'Don'\"'\"'t know'", "-x": "--na=-x", "-9": "--na -9"}.items():
+        assert f"({told})" in one(["yes", "no", word], na=[word])[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["Bachelor's", "Bachelor\u2019s", "PhD"], "\"Bachelor's\" and 'Bachelor\u2019s' look like one answer each"),
+        (["18-24", "18 - 24", "25+"], "'18 - 24' and '18-24' look like one"),
+        (["F", "Female", "M", "male", "other"], "'F' and 'Female', 'M' and 'male' look like one"),
+        (["Yes", "Y", "No", "N", "perhaps"], "'Y' and 'Yes'"),
+        (["A", "B", "Abroad"], None),
+        (["S", "M", "L"], None),
+        (["male", "female"], None),
+        (["1.5", "15", "1-5", "-15"], None),
+    ],
+)
+def test_answers_that_look_like_one_are_named(values: list[str], told: str | None) -> None:
+    note = one(values * 7)[1]
+    assert (told in note) if told else "look like" not in note
+
+
+def test_ids_that_come_twice_are_counted() -> None:
+    numbers = [*range(1000, 2000), *range(1000, 1020)]
+    for column in (numbers, [f"T{number}" for number in numbers]):
+        feature, note = one(column, "id")
+        assert feature is None
+        assert note.endswith("; 40 records share it with another one: if it is an id, people may be in the data twice")
+        assert "share" not in one(column[:1000], "id")[1]
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.reports.reading import csv_files
 
 SCHEMA = dn.Schema(
     [
@@ -339,3 +340,63 @@ def test_reports_are_written_to_parquet_files_only(tmp_path: Path) -> None:
     for name in ("x.csv", "x", "x.parquet.gz"):
         with pytest.raises(dn.DeniableError, match="reports are written to a Parquet file; call it x"):
             dn.randomize(GOOD, PLAN, output=tmp_path / name)
+
+
+# -- rows and lines that are none --------------------------------------------------------------------------------------
+
+
+def test_ragged_rows_are_listed_with_all_else_that_is_wrong_and_can_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, plan = tmp_path / "a.csv", dn.Plan(dn.Schema([dn.Flag("a"), dn.Choice("b", ["x", "y"])]), epsilon=2.0)
+    lines = ["a,b", *["yes,x", "no,y"] * 500]
+    for place, line in {3: "no", 10: "perhaps,x", 900: "yes,x,7", 950: "yes,z"}.items():
+        lines[place] = line
+    path.write_text("\n".join(lines) + "\n")
+    for block in (csv_files.BLOCK, 1000):  # the first ragged row is in the first block or, below, in a later one
+        monkeypatch.setattr(csv_files, "BLOCK", block)
+        with pytest.raises(dn.AnswerError) as told:
+            dn.randomize(path, plan)
+        assert str(told.value).splitlines() == [
+            f"{path}: line 11, column 'a' is a flag and takes yes and no, true and false, or 1 and 0; found 'perhaps'",
+            "line 951, column 'b': the answer is not one of its values 'x', 'y'",
+            "line 4 has 1 cell where the header has 2; and 1 more row with too many or too few",
+            "2 answers cannot be read; keep_going=True (--keep-going) leaves these records out, and na=['...'] (--na "
+            "...) takes a word as no answer",
+        ]
+        what = "4 of 1,000 records were left out; answers that could not be read: 'a' 1, 'b' 1; rows with too many or"
+        with pytest.warns(dn.errors.LeftOutWarning, match=what):
+            assert len(dn.randomize(path, plan, keep_going=True)) == 996
+    public = dn.Plan(plan.schema, {"a": dn.Public(), "b": dn.Public()})
+    lines[3] = lines[4] = "no,x"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.warns(dn.errors.LeftOutWarning, match="3 of 1,000 records"):
+        kept = dn.randomize(path, public, keep_going=True).table.to_pylist()
+    right = [line.split(",") for line in lines[1:] if line in ("yes,x", "no,y", "no,x")]
+    assert kept == [{"a": a == "yes", "b": b} for a, b in right]
+    path.write_text("\n".join("no,y" if line in ("perhaps,x", "yes,z") else line for line in lines))
+    with pytest.raises(dn.AnswerError, match=r"a.csv: line 901 has 3 cells where the header has 2$"):
+        dn.randomize(path, plan)
+
+
+def test_a_first_line_for_excel_is_obeyed(tmp_path: Path) -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Choice("b", ["x,y", "z"])]), {"a": dn.Public(), "b": dn.Public()})
+    for form, encoding in (("sep=;\r\n", "utf-8-sig"), ("SEP=|\n", "utf-8"), ("sep=;\n", "utf-16")):
+        path, mark = tmp_path / "a.csv", form[4]
+        path.write_bytes(f"{form}a;b\nyes;x,y\nno;z\n".replace(";", mark).encode(encoding))
+        assert dn.Schema.from_frame(path).names == ("a", "b")
+        assert dn.randomize(path, plan).table.to_pylist() == [{"a": True, "b": "x,y"}, {"a": False, "b": "z"}]
+    path.write_text("sep=;\na;b\nyes;z\nmaybe;z\n")
+    with pytest.raises(dn.AnswerError, match="line 4, column 'a'"):
+        dn.randomize(path, plan)
+
+
+def test_further_lines_of_names_are_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('Q1,Q2\nDo you smoke?,Where?\n"{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\nYes,N\nNo,S\n')
+    plan = dn.Plan(dn.Schema([dn.Flag("Q1")]), epsilon=1.0)
+    for use in (dn.Schema.from_frame, lambda path: dn.randomize(path, plan)):
+        with pytest.raises(
+            dn.AnswerError, match=r"a.csv: an export of Qualtrics, in which lines 2 and 3 .* delete these"
+        ):
+            use(path)

@@ -91,7 +91,7 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Ta
     every = watched(batches(counts, without), "pairs of features")
     found = [part for batch in every for part in _told(counts, batch)]
     if not found:
-        raise CountError("these counts hold no pair of features; count them with order=2")
+        raise CountError("these counts hold no pair of features; count them: order=2 (in the shell --order 2)")
     p_values, value = (np.concatenate([getattr(part, name) for part in found]) for name in ("p_value", "value"))
     low, high = np.concatenate([part.limits(level) for part in found], axis=1)
     value = np.where(np.isnan(low), np.nan, value)

@@ -222,7 +222,8 @@ class _CountedMoments(Moments):
             return self.surveys.estimate(names)
         except CountError as error:
             raise EstimateError(
-                f"a regression needs one table that holds all its features, or order=4: {error}"
+                "a regression needs one table that holds all its features, or order=4 (in the shell --order 4): "
+                f"{error}"
             ) from None
 
     def kinds(self) -> list[ArmKind]:

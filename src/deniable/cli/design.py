@@ -17,7 +17,7 @@ In a TOML file the single lines stand above the first `[[features]]`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
@@ -63,7 +63,7 @@ class Wish:
 
         self._check(epsilon)
         return design(
-            schema, epsilon=epsilon, want=self.want or None, order=self.order, n=self.people,
+            schema, epsilon=epsilon, want=list(self.want) or None, order=self.order, n=self.people,
             half_width=self.half_width, public=public, **self.manner,
         )  # fmt: skip
 
@@ -81,7 +81,7 @@ class Wish:
         from deniable.survey.aim import Aim, wanted_tables
 
         if self.want or self.order is not None:
-            return Aim(wanted_tables(schema, self.want or None, self.order), self.people)
+            return Aim(wanted_tables(schema, list(self.want) or None, self.order), self.people)
         if self.people is None:
             return None
         pairs = dict.fromkeys(pair for arm in plan.arms for pair in combinations(arm.schema.names, 2))
@@ -153,8 +153,9 @@ class Design:
 def design_of(arguments: "argparse.Namespace") -> Design:
     """The design that a survey file and options describe together; arms are said in one place only."""
     of_file = _of_file(arguments.survey)
-    together = tuple(names_of(text, "--together") for text in arguments.together)
-    arms = [_blocks_of(text) for text in arguments.arm] or None
+    known = _names_there(arguments.survey)
+    together = tuple(names_of(text, "--together", known) for text in arguments.together)
+    arms = [_blocks_of(text, known) for text in arguments.arm] or None
     split = arguments.split or None
     places = {
         "--split": split, "--arm": arms, "--every": arguments.every, f"the arms in {arguments.survey}": of_file.arms
@@ -178,7 +179,8 @@ def _wish(arguments: "argparse.Namespace", of_file: Wish, *, instead: bool) -> W
 
     Where options say who is asked what instead, the file's manner of looking for a design is left aside.
     """
-    named = [names_of(text, "--want") for text in arguments.want]
+    known = _names_there(arguments.survey)
+    named = [names_of(text, "--want", known) for text in arguments.want]
     want = (*of_file.want, *(names[0] if len(names) == 1 else names for names in named))
     given = {"goal": arguments.goal, "most": arguments.most, "spare": arguments.spare}
     manner = {} if instead else {**of_file.manner}
@@ -211,9 +213,20 @@ def _is_one_question(schema: "Schema", public: Sequence[str]) -> bool:
     return len(schema) - len(shown) <= 1
 
 
-def _blocks_of(text: str) -> list[list[str]]:
+def _blocks_of(text: str, known: Collection[str]) -> list[list[str]]:
     """The blocks of an arm as `--arm` has them, with "+" between them."""
-    return [names_of(block, "--arm") for block in BETWEEN_BLOCKS.split(text)]
+    return [names_of(block, "--arm", known) for block in ([text] if text in known else BETWEEN_BLOCKS.split(text))]
+
+
+def _names_there(survey: str) -> Collection[str]:
+    """The names of all features and questions of a survey file; none if it is no survey, which is told of elsewhere."""
+    from deniable.survey.schema import Schema
+
+    try:
+        schema = Schema.load(survey)
+    except SchemaError:
+        return ()
+    return dict.fromkeys([*schema.names, *schema.questions])
 
 
 def every_set(schema: "Schema", size: int, public: Sequence[str] = ()) -> list[list[str]]:

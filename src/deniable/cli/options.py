@@ -3,10 +3,12 @@
 import argparse
 import csv
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from deniable.errors import DeniableError
 from deniable.files.stores import file_at
+from deniable.text.lists_of_names import listed_names, quotes_in_words
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -98,12 +100,15 @@ def add_form(command: argparse.ArgumentParser) -> None:
     command.add_argument("--plot", metavar="PICTURE", help="also draw it, to a file ending in .svg, .png or .pdf")
 
 
-def names_of(text: str, option: str) -> list[str]:
-    """The names that an option lists, with commas between them; a name with a comma in it stands in double quotes."""
+def names_of(text: str, option: str, known: Collection[str]) -> list[str]:
+    """The names that an option lists, of those that there are; one with a comma in it may stand in double quotes."""
     try:
-        return next(csv.reader([text], skipinitialspace=True, strict=True), [])
+        names = listed_names(text, known)
     except csv.Error as error:
         raise DeniableError(f"{option} takes names with commas between them: {error}") from None
+    if quotes := quotes_in_words(names, known):
+        raise DeniableError(f"{option} {text}: no such names{quotes}")
+    return names
 
 
 def people_of(text: str) -> int:

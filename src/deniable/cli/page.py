@@ -22,7 +22,9 @@ def add_page(commands: "Commands") -> None:
     source.add_argument(
         "--counts", metavar="COUNTS.npz", help="counts that hold every pair, as `deniable count` writes them"
     )
-    command.add_argument("-o", "--output", metavar="PAGE.html", required=True, help="where to write the page")
+    command.add_argument(
+        "-o", "--output", metavar="PAGE.html", required=True, help="where to write the page (over an older one)"
+    )
     command.add_argument(
         "--show",
         action="append",

@@ -146,7 +146,7 @@ def _only_wanted(schema: "Schema", design: "Design") -> "Schema":
 
     if not design.wish.want:
         raise PlanError("--only-wanted leaves out what no --want has; say which tables are wanted")
-    wanted = {name for table in wanted_tables(schema, design.wish.want, None) for name in table}
+    wanted = {name for table in wanted_tables(schema, list(design.wish.want), None) for name in table}
     shown = {one.name for name in design.public for one in schema.questions.get(name) or (schema[name],)}
     if left := [name for name in schema.names if name not in wanted | shown]:
         print(f"Not asked, as no wanted table has them: {', '.join(left)}.", file=sys.stderr)

@@ -117,11 +117,17 @@ def indicator_of(schema: "Schema", text: str) -> Any:
             example = quote(f"{text}={feature.answers[0]}")
             raise DeniableError(f"{text} is a choice: say which answer, such as {example}")
         return text
+    name, answer = name_and_answer(schema, text)
+    return (name, answer) if answer and name in schema else text
+
+
+def name_and_answer(schema: "Schema", text: str) -> tuple[str, str]:
+    """The two sides of FEATURE=ANSWER; the sign may stand in the feature's name and in the answer, too."""
     name, _, answer = text.partition("=")
-    while "=" in answer and name not in schema:  # a name may have the sign in it
+    while "=" in answer and name not in schema:
         more, _, answer = answer.partition("=")
         name = f"{name}={more}"
-    return (name, answer) if answer and name in schema else text
+    return name, answer
 
 
 def _guess(schema: "Schema", texts: list[str]) -> dict[str, Any]:

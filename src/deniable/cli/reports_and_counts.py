@@ -106,7 +106,9 @@ def add_count(commands: "Commands") -> None:
         help="count one table of these features; may be given more than once; "
         "a name with a comma in it goes in double quotes",
     )
-    command.add_argument("-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts")
+    command.add_argument(
+        "-o", "--output", metavar="COUNTS.npz", required=True, help="where to write the counts (over older ones)"
+    )
     command.add_argument("--plan", metavar="PLAN.json", help="the plan, for files that do not hold one")
     command.add_argument("--engine", choices=("dask", "spark"), help="let a cluster count files that it can read")
     command.add_argument(
@@ -119,16 +121,17 @@ def add_count(commands: "Commands") -> None:
 
 def _count(arguments: argparse.Namespace, refuse: Callable[[str], Any]) -> None:
     from deniable.counts.count import count
-    from deniable.counts.sources import find_files
+    from deniable.counts.sources import find_files, plan_and_total
     from deniable.survey.plan import Plan
 
     if (arguments.engine is None) != (arguments.scheduler is None):
         refuse("a cluster is named by --engine dask (or spark) and --scheduler ADDRESS; give both")
-    tables = [names_of(table, "--table") for table in arguments.table or []]
     files = find_files(arguments.reports)
     check_target(arguments.output, *files)
     check_ending(arguments.output, ".npz", "counts are written to a NumPy file")
     plan = None if arguments.plan is None else Plan.load(arguments.plan)
+    known = (plan or plan_and_total(files[:1])[0]).schema.names if arguments.table else ()
+    tables = [names_of(table, "--table", known) for table in arguments.table or []]
     with _engine(arguments.engine, arguments.scheduler) as engine:
         counts = count(files, tables or None, order=arguments.order, plan=plan, engine=engine)
     counts.save(arguments.output)

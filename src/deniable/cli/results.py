@@ -56,7 +56,7 @@ def _table(arguments: argparse.Namespace) -> None:
     more = list(takewhile(_is_counts, arguments.names[:-1]))
     files, names = [arguments.counts, *more], arguments.names[len(more) :]
     if len(names) == 1 and "," in names[0] and names[0] not in schema_of(files[0]):
-        names = names_of(names[0], "table")  # as --want and --show take them
+        names = names_of(names[0], "table", schema_of(files[0]).names)  # as --want and --show take them
     est = estimate_of(files, names, about=arguments.about, method=arguments.method)
     if arguments.simultaneous:
         if arguments.answered:

@@ -309,7 +309,7 @@ def kinds_of_order(plan: Plan, order: int) -> tuple[TallyKind, ...]:
     if tables > MOST_TABLES:
         raise CountError(
             f"order={order} is {_many(tables)} tables of {_many(cells[-1])} cells in all; "
-            "ask for order=3, or for the tables you need"
+            "ask for order=3 (in the shell --order 3), or for the tables you need"
         )
     return tuple(_table(units, table, whole=False) for table in combinations(units.schema.names, order))
 
@@ -328,7 +328,11 @@ def check_memory(cells: int, tallies: int, workers: int, order: int | None) -> N
     needed = 8 * (tallies * (workers + 1) + 3 * cells)
     memory = physical_memory()
     if needed > memory // 2:
-        instead = f"order={order - 1}, or tables of the features you need" if order else "fewer features at a time"
+        instead = (
+            f"order={order - 1} (in the shell --order {order - 1}), or tables of the features you need"
+            if order
+            else "fewer features at a time"
+        )
         raise CountError(
             f"this asks for {_many(cells)} cells, and {_many(-(-needed // 10**9))} GB to count them; "
             f"there are {memory / 1e9:,.1f} GB here, and half of it may be used. Ask for {instead}"

@@ -15,14 +15,13 @@ import numpy.typing as npt
 from deniable.errors import EstimateError, abbreviated, listed, meant
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
-from deniable.survey.schema import Choice, Feature
+from deniable.reports.reading.words import NO, YES, plain
+from deniable.survey.schema import Choice, Feature, Flag
 from deniable.tables.table import About, Column, Table
 from deniable.text.fixed_phrases import answer_as_text
 
 Features = tuple[Feature, ...]
 Indicator = str | tuple[str, Any] | list[Any]  # a flag, or a choice with its answer or answers as (name, answer)
-# YES and NO are the words for a flag's two answers, beside True and False themselves.
-YES, NO = ("yes", "true", "1"), ("no", "false", "0")
 Indicated = tuple[str, Array, Array]  # a feature, and the weights on its axis of "is" and of "is not"
 
 
@@ -96,17 +95,25 @@ def answer_places(feature: Feature, answers: Any) -> list[int]:
 def place_of_answer(feature: Feature, answer: Any) -> int:
     """The place of an answer among those of a feature: as the schema has it, or in other words that mean only it.
 
-    A flag's answers are also 1 and 0, and YES and NO in any case; whole numbers are the choices that are spelt so.
+    A flag's answers are also 1 and 0, yes and no in many languages, and the two words that its data have; whole
+    numbers are the choices that are spelt so.
     """
     options = list[Any](feature.answers)
     if isinstance(answer, str | bool | np.bool_) and answer in options:
         return options.index(answer)
-    word = str(answer).strip().lower() if isinstance(answer, str | int | np.integer | np.bool_) else None
-    if word in (*YES, *NO) and True in options:
-        return options.index(word in YES)
+    word = plain(str(answer)) if isinstance(answer, str | int | np.integer | np.bool_) else ""
+    if word and isinstance(feature, Flag) and word in (yes_and_no := _yes_and_no(feature)):
+        return options.index(yes_and_no[word])
     if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and word in options:
         return options.index(word)
-    raise EstimateError(f"{feature.name!r} has the answers {options}; found {abbreviated(answer)}")
+    told = [*map(answer_as_text, options)]
+    raise EstimateError(f"{feature.name!r} has the answers {told}; found {abbreviated(answer)}")
+
+
+def _yes_and_no(flag: Flag) -> dict[str, bool]:
+    """What words mean to a flag: the usual ones, and before them the two that its data have."""
+    own = {plain(flag.words["yes"]): True, plain(flag.words["no"]): False} if flag.words else {}
+    return {**dict.fromkeys(YES, True), **dict.fromkeys(NO, False), **own}
 
 
 def feature_named(features: Features, name: Any) -> Feature:

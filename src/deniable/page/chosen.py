@@ -1,11 +1,11 @@
 """Chosen results on the page: the tables and conditional shares that somebody asked for, whatever came out.
 
 A choice is the name of a question, names of several with commas between them or as a tuple, or one question given
-others: "had an affair | age". A name with a comma or a bar in it stands in double quotes.
+others: "had an affair | age". A name with a bar in it stands in double quotes, and so may one with a comma.
 """
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -21,6 +21,7 @@ from deniable.errors import EstimateError, abbreviated
 from deniable.page.blocks import SEE_TABLE, Chart, Table, asked_in_words, digits_for, numbers_of, percent, row_of
 from deniable.survey.describe import answer_in_words
 from deniable.survey.schema import Feature, Flag, Schema
+from deniable.text.lists_of_names import listed_names, quotes_in_words
 from deniable.text.progress import told
 from deniable.text.width import isolated
 
@@ -79,9 +80,12 @@ def _flags(schema: Schema, name: str) -> list[str]:
 def _named(schema: Schema, one: Any) -> tuple[list[str], list[str]]:
     """The names before and after the bar."""
     if isinstance(one, str):
-        if one in schema or one in schema.questions:
+        known = dict.fromkeys([*schema.names, *schema.questions])
+        if one in known:
             return [one], []
-        parts = [_names(part) for part in _split(one)]
+        parts = [_names(part, known) for part in _split(one)]
+        if quotes := quotes_in_words([name for part in parts for name in part], known):
+            raise EstimateError(f"show {one!r}: no such names{quotes}")
         if len(parts) <= 2 and all(parts):
             return parts[0], parts[1] if len(parts) > 1 else []
     elif isinstance(one, list | tuple) and one and all(isinstance(name, str) for name in one):
@@ -101,9 +105,12 @@ def _split(text: str) -> list[str]:
     return parts
 
 
-def _names(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [name.strip() for name in next(csv.reader([text.strip()], skipinitialspace=True), []) if name.strip()]
+def _names(text: str, known: Collection[str]) -> list[str]:
+    """Names with commas between them; none if that cannot be read."""
+    try:
+        return [name.strip() for name in listed_names(text.strip(), known) if name.strip()]
+    except csv.Error:
+        return []
 
 
 def counted(source: Any, counts: Counts, wanted: Sequence[Choice]) -> Counts | None:

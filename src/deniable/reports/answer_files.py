@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any, TypeGuard
 
 import pyarrow as pa
@@ -25,6 +27,12 @@ KINDS = {
     ".tsv": "CSV",
     ".parquet": "Parquet",
 }  # The kinds of files that answers are read from, by their ending.
+# What a cell of a file of Qualtrics begins with in the last of its three lines of names, and what is said of it.
+IMPORT_ID = '{"ImportId"'
+QUALTRICS = (
+    "an export of Qualtrics, in which lines 2 and 3 are more names of columns and no records; delete these two, in "
+    "pandas by read_csv(..., skiprows=[1, 2])"
+)
 PARQUET_ROWS, PARQUET_CELLS = 1 << 20, 1 << 24  # A batch of a Parquet file has at most so many rows and cells.
 
 
@@ -87,8 +95,11 @@ def every_column(header: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return header, ()
 
 
-def batches(files: Sequence[AnswerFile]) -> Iterator[Batch]:
-    """The columns of all files that are asked for, file after file, in batches."""
+def batches(files: Sequence[AnswerFile], ragged: Callable[[AnswerFile], None] | None = None) -> Iterator[Batch]:
+    """The columns of all files that are asked for, file after file, in batches.
+
+    `ragged` is told of each row of a CSV file that has too many or too few cells; without it the first is an error.
+    """
     for file in files:
         rows = 0
         there = list(file.columns.values())
@@ -96,7 +107,7 @@ def batches(files: Sequence[AnswerFile]) -> Iterator[Batch]:
             for batch in (
                 _parquet_batches(file.path, there)
                 if file.form is None
-                else csv_files.batches(file.path, file.form, there)
+                else csv_files.batches(file.path, file.form, there, None if ragged is None else partial(ragged, file))
             ):
                 table = pa.Table.from_batches([batch]).select(there).rename_columns(list(file.columns))
                 yield Batch(file, rows, table)
@@ -136,7 +147,10 @@ def _header(path: AnyFile, form: CsvForm | None) -> list[str]:
         instead = instead_of("answers", path) or f"answers {READ_FROM}; save it as one of these"
         raise AnswerError(f"{path}: {instead}")
     if form is not None:
-        return next(csv_files.rows(path, form), [])
+        header, *below = [*islice(csv_files.rows(path, form), 3)] or [[]]
+        if any(cell.startswith(IMPORT_ID) for row in below for cell in row):
+            raise AnswerError(f"{path}: {QUALTRICS}")
+        return header
     schema = open_parquet(_checked(path)).schema_arrow
     if PLAN_KEY in (schema.metadata or {}):
         raise AnswerError(f"{path}: these are reports, randomized already")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from deniable.errors import abbreviated, listed, meant
+from deniable.errors import PlanError, abbreviated, listed, meant
 from deniable.reports.fields import Field, fields
 from deniable.reports.report_columns import Column, is_text, whole
 from deniable.survey.blocks import Block
@@ -106,3 +106,19 @@ def no_arm(plan: Plan, found: str | None, of: str) -> str:
     if found is None:
         return f"null; every {of} has an arm; {arms}"
     return f"{abbreviated(found)} is no arm of this plan; {arms}{meant(found, plan.arm_names)}"
+
+
+def checked_arm(plan: Plan, arm: Any) -> str | None:
+    """The column that names each record's arm; refuse one that is not needed, or is missing."""
+    if arm is None and plan.assigned:
+        raise PlanError(
+            "the arms of this plan are not drawn, they are assigned to respondents; say which column holds the name of "
+            "each record's arm: randomize(..., arm='arm')"
+        )
+    if arm is not None and not plan.has_arms:
+        raise PlanError(
+            f"this plan has no arms, but a column of their names is given, arm={abbreviated(arm)}; leave it out"
+        )
+    if not isinstance(arm, str | None):
+        raise PlanError(f"arm is the name of the column that holds each record's arm; found {abbreviated(arm)}")
+    return arm

@@ -1,5 +1,6 @@
 """Randomizing many records at once: answers in, from memory or from files; reports out, in memory or to a file."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,14 +19,17 @@ from deniable.reports import answer_files, answers_in
 from deniable.reports.answer_files import AnswerFile, Batch, Files, are_files, found_files
 from deniable.reports.answers_in import LeftOutError
 from deniable.reports.arm_answers import Numbers, asked_codes, combined_codes, drawn_arms, given_arms, taken
+from deniable.reports.arm_columns import checked_arm
 from deniable.reports.arm_groups import ArmGroups
 from deniable.reports.engines.randomizing import is_distributed, randomize_on
 from deniable.reports.fields import fields
 from deniable.reports.parquet import PLAN_KEY, WRITTEN_TO, write
 from deniable.reports.randomness import secure, seeded
+from deniable.reports.reading import csv_files
 from deniable.reports.reading.columns import codes as codes_of_column
 from deniable.reports.reading.csv_files import CsvForm
 from deniable.reports.reading.multi_select import in_one_column, tick_columns
+from deniable.reports.reading.numbers_apart import warn_of_numbers_apart
 from deniable.reports.reading.problems import LeftOut, Problems, problems_in, rows_in_words
 from deniable.reports.reading.words import words_for_none
 from deniable.reports.reports import Reports, joined_tables, no_reports
@@ -177,24 +181,9 @@ def work_of(plan: Plan, options: Mapping[str, Any], rng: np.random.Generator | i
     if not isinstance(plan, Plan):
         raise PlanError(f"randomize needs a Plan, as Plan.load gives it; found {abbreviated(plan)}")
     form = CsvForm(options["delimiter"], options["encoding"])
-    arm, na = _checked_arm(plan, options["arm"]), words_for_none(options["na"])
-    return Work(plan, secure() if rng is None else seeded(rng), Reading(arm, na, bool(options["keep_going"]), form), [])
-
-
-def _checked_arm(plan: Plan, arm: Any) -> str | None:
-    """The column that names each record's arm; refuse one that is not needed, or is missing."""
-    if arm is None and plan.assigned:
-        raise PlanError(
-            "the arms of this plan are not drawn, they are assigned to respondents; say which column holds the name of "
-            "each record's arm: randomize(..., arm='arm')"
-        )
-    if arm is not None and not plan.has_arms:
-        raise PlanError(
-            f"this plan has no arms, but a column of their names is given, arm={abbreviated(arm)}; leave it out"
-        )
-    if not isinstance(arm, str | None):
-        raise PlanError(f"arm is the name of the column that holds each record's arm; found {abbreviated(arm)}")
-    return arm
+    arm, na = checked_arm(plan, options["arm"]), words_for_none(options["na"])
+    reading = Reading(arm, na, bool(options["keep_going"]), form)
+    return Work(plan, secure() if rng is None else seeded(rng), reading, [], Counter())
 
 
 def wanted_columns(plan: Plan, arm: str | None, there: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -226,6 +215,7 @@ class Work:
     draws: Draws
     reading: Reading
     left_out: list[LeftOut]
+    ragged: Counter[str]  # rows of each CSV file with too many or too few cells
 
     def in_memory(self, data: Any) -> Reports:
         """The randomized answers of data, from memory or files."""
@@ -259,7 +249,7 @@ class Work:
 
     def from_files(self, files: Sequence[AnswerFile]) -> Iterator[Reports]:
         """The randomized answers of files, a batch at a time; errors name the file and lines in it."""
-        every = iter(watched(answer_files.batches(files), "records randomized"))
+        every = iter(watched(answer_files.batches(files, self._leave_out), "records randomized"))
         for batch in every:
             try:
                 part = self.part(batch.table, batch.first_row, batch.file.places)
@@ -267,6 +257,15 @@ class Work:
                 raise self._told(error, batch, every) from None
             check_stopped()
             yield part
+        if self.reading.keep_going:
+            self.left_out.append(LeftOut(ragged=self.ragged.total()))
+        for file in files if not self.reading.keep_going else ():
+            if self.ragged[str(file.path)]:
+                raise self._error(Problems({}), file)
+
+    def _leave_out(self, file: AnswerFile) -> None:
+        """Count a row with too many or too few cells."""
+        self.ragged[str(file.path)] += 1
 
     def _told(self, error: AnswerError, batch: Batch, later: Iterable[Batch]) -> AnswerError:
         """An error with all problems of a file, from the batch in which the first one was found on."""
@@ -275,8 +274,14 @@ class Work:
             return type(error)(f"{batch.file.path}: {error}")
         for more in takewhile(lambda one: one.file is batch.file, later):
             found += self._problems(more.table, more.first_row)
-        told = found.error(batch.file.places)
-        return type(told)(f"{batch.file.path}: {told}")
+        return self._error(found, batch.file)
+
+    def _error(self, found: Problems, file: AnswerFile) -> AnswerError:
+        """An error with the problems of a file, and its rows of another length."""
+        count = self.ragged[str(file.path)] if not self.reading.keep_going else 0
+        ragged = csv_files.ragged_in_words(file.path, file.form, count) if count and file.form else ""
+        told = found.error(file.places, ragged)
+        return type(told)(f"{file.path}: {told}")
 
     def _problems(self, data: Any, first_row: int = 0) -> Problems:
         """What is wrong with some records."""
@@ -292,6 +297,8 @@ class Work:
     def part(self, data: Any, first_row: int = 0, places: Places | None = None) -> Reports:
         """The randomized answers of some records; `first_row` is the number of the first one in error messages."""
         columns = self._columns(data)
+        if first_row == 0:
+            warn_of_numbers_apart(self.plan.schema, columns, self.reading.na)
         if self.reading.keep_going:
             columns = self._kept(columns)
         try:

@@ -155,7 +155,8 @@ class Schema:
         r"""Propose a schema from data: a dataframe, a mapping of columns, a list of records, or files. Look it over.
 
         Booleans, 0 and 1, and yes and no in many languages become flags; lists, text such as "TV;Radio", and columns
-        named "news: TV" and "news: radio" a multi-select question; many different numbers become ranges at round edges,
+        named "news: TV" and "news: radio" a multi-select question, also where they hold one mark or nothing; many
+        different numbers become ranges at round edges,
         and other text and numbers choices, in an order that is obvious or that a categorical has. Where somebody gave
         no answer, that is one more. Ids and free text are left out. `notes` says why, a line for each column, and
         `save` writes it as comments. A value that nobody in this data gave is missing from the proposal: add it.

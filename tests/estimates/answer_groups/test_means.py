@@ -103,7 +103,9 @@ def test_of_ranges_only_open_ones_need_a_score() -> None:
     under, *between, over = income.values
     est = openly(income, people=[100, 300, 200, 400])
     assert est.mean_of("income", {under: 5, over: 60}).value == pytest.approx((500 + 4500 + 6000 + 24_000) / 1000)
-    with pytest.raises(dn.EstimateError, match=f"'{over}' of 'income' is open and has no middle: give it a score"):
+    with pytest.raises(
+        dn.EstimateError, match=f"'{over}' of 'income' is open and has no middle: say what number stands for it"
+    ):
         est.mean_of("income", {under: 5})
     assert est.among("income", between).mean_of("income").value == pytest.approx((300 * 15 + 200 * 30) / 500)
     with pytest.raises(dn.EstimateError, match="has no score"):  # scores of another scale are not mixed with middles

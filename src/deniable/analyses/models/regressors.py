@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 from deniable.errors import EstimateError, abbreviated
@@ -77,11 +78,14 @@ def rarest_in_words(schema: Schema, each: Sequence[Regressor], shares: Array, *,
     )
     told = f"The rarest answer is {term}, with a share of {by_feature[name][term]:.3f}"
     feature = schema[name]
+    if term == f"{name}{SEPARATOR}{feature.missing}":
+        return f"{told}: leave missing answers out (answered=True; in the shell --answered), or ask more people"
     if not isinstance(feature, Choice) or len(by_feature[name]) <= 2:
         return f"{told}: regress on other features, or ask more people"
+    common = _commonest(by_feature[name])
     return (
-        f"{told}: regress on a commoner answer of {name} alone, on=[({name!r}, {_commonest(by_feature[name])!r})], "
-        f"on several taken together, on=[({name!r}, [...])], on fewer features, or ask more people"
+        f"{told}: regress on a commoner answer of {name} alone, on=[({name!r}, {common!r})] (in the shell "
+        f"{quote(f'{name}={common}')}), on several taken together, on fewer features, or ask more people"
     )
 
 

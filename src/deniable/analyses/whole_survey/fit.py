@@ -167,7 +167,9 @@ def _check_asked(evidence: SurveyEvidence) -> None:
 def _check_enough(evidence: SurveyEvidence, tests: PairTests) -> None:
     """Refuse to fit noise: no association is seen, and noise is so large that none could be."""
     if not tests.tests:
-        raise EstimateError("no two features were asked together and counted; count pairs with order=2")
+        raise EstimateError(
+            "no two features were asked together and counted; count pairs: order=2 (in the shell --order 2)"
+        )
     if tests.p_value > UNLIKELY and tests.stderr > NOISY:
         why = f"chance alone explains all association of {len(tests.tests):,} pairs (p = {tests.p_value:.2g})"
         raise _not_enough(evidence, tests, why)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from deniable.cli.options import names_of
+from deniable.cli.power import name_and_answer
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ def schema_of(file: str) -> "Schema":
 
 def groups_of(schema: "Schema", name: str, texts: Sequence[str]) -> list[Any]:
     """Groups of answers to a feature: one answer each, or several with commas between them."""
-    answers = schema[name].answers
-    return [text if text in answers or "," not in text else names_of(text, "--between") for text in texts]
+    answers = [*map(str, schema[name].answers)]
+    return [text if text in answers or "," not in text else names_of(text, "--between", answers) for text in texts]
 
 
 def given_of(schema: "Schema", texts: Sequence[str]) -> list[str] | dict[str, Any]:
     """What is given: features, or answers to them, FEATURE=ANSWER with commas between several."""
-    split = [(text, "", "") if text in schema else text.partition("=") for text in texts]
-    said = {name: groups_of(schema, name, [answer])[0] for name, sign, answer in split if sign}
+    split = [(text, "") if text in schema else name_and_answer(schema, text) for text in texts]
+    said = {name: groups_of(schema, name, [answer])[0] for name, answer in split if answer}
     if said and len(said) < len(texts):
         raise DeniableError("--given takes features, or an answer to each, FEATURE=ANSWER; not both at once")
     return said or list(texts)

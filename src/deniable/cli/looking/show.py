@@ -83,7 +83,7 @@ def tables_of(counts: "Counts") -> list[str]:
 
 def _as_json(first: "Opened", second: "Opened | None" = None) -> str:
     """One file, or two and how their plans differ, as JSON."""
-    from deniable.cli.looking.two_plans import compared, verdict
+    from deniable.cli.looking.two_plans import arms_that_differ, compared, verdict
 
     document = _file_as_json(first)
     if second is not None:
@@ -91,6 +91,7 @@ def _as_json(first: "Opened", second: "Opened | None" = None) -> str:
             "files": [document, _file_as_json(second)],
             "same plan": first.plan == second.plan,
             "verdict": verdict(first.plan, second.plan),
+            "arms that differ": arms_that_differ(first.plan, second.plan),
             "compared": [one.to_json() for one in compared(first.plan, second.plan)],
         }
     return json.dumps(document, indent=1, ensure_ascii=False)

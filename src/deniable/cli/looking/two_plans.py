@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deniable.cli.looking.promises import Promised, of_questions, of_whole
+from deniable.errors import listed
 from deniable.survey.blocks import Block
 from deniable.survey.describe import epsilon_in_words, within_width
 from deniable.survey.plan import Plan
@@ -53,7 +54,30 @@ def comparison_lines(first: Plan, second: Plan, *, colour: bool) -> list[str]:
         verdict(first, second),
         "",
         *aligned(head, rows, numbers=range(1, 5), rule=True, colour=colour),
+        *([""] if (arms := arms_that_differ(first, second)) else []),
+        *arms,
     ]
+
+
+def arms_that_differ(first: Plan, second: Plan) -> list[str]:
+    """Which arms one of two plans with arms has alone, and which have other shares or are randomized in another way."""
+    if not (first.has_arms and second.has_arms):
+        return []
+    one, other = _arms(first), _arms(second)
+    both = [name for name in one if name in other]
+    found = {
+        "Arms of the first alone": [name for name in one if name not in both],
+        "Arms of the second alone": [name for name in other if name not in both],
+        "Arms with other shares": [name for name in both if one[name][0] != other[name][0]],
+        "Arms that are randomized in another way": [name for name in both if one[name][1] != other[name][1]],
+    }
+    return [f"{what}: {listed(names)}." for what, names in found.items() if names]
+
+
+def _arms(plan: Plan) -> dict[str, tuple[int, tuple[Block, ...]]]:
+    """The share and the blocks of each arm, by its name."""
+    parts = zip(plan.arm_names, plan.shares, plan.arms, strict=True)
+    return {name: (share, arm.blocks) for name, share, arm in parts}
 
 
 def verdict(first: Plan, second: Plan) -> str:

@@ -7,11 +7,12 @@ shares, or a ratio of two, whose interval and verdict are those of a (conditiona
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
+from shlex import quote
 from typing import Any, overload
 
 import numpy as np
 
-from deniable.errors import EstimateError, abbreviated
+from deniable.errors import EstimateError, abbreviated, listed
 from deniable.estimates.answer_groups.among import Among, tidy_results
 from deniable.estimates.answers_as_weights import (
     all_answers,
@@ -30,6 +31,7 @@ from deniable.inference.results import JointAnswer
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Choice, Feature
 from deniable.tables.table import MEANS, About, Table
+from deniable.text.fixed_phrases import answer_as_text
 
 Scores = Mapping[str | bool, float]
 # GIVE_SCORES is what to do about answers that have no numbers of their own, in Python and in the shell.
@@ -166,18 +168,29 @@ def between_0_and_1(here: Among, feature: Feature, scores: Scores | None) -> tup
     places = here.answers(feature)
     if missing := [feature.answers[place] for place in places if feature.answers[place] not in known]:
         if missing[0] in _open(feature):
-            told = f"the range {missing[0]!r} of {feature.name!r} is open and has no middle"
-            raise EstimateError(f"{told}: give it a score, {{answer: number}} (in the shell --score ANSWER=NUMBER)")
+            ends = [str(answer) for answer in missing if answer in _open(feature)]
+            shell = " ".join(f"--score {quote(f'{answer}=NUMBER')}" for answer in ends)
+            open_end = f"the range {missing[0]!r} of {feature.name!r} is open and has no middle"
+            raise EstimateError(
+                f"{open_end}: say what number stands for it, {{{', '.join(f'{answer!r}: NUMBER' for answer in ends)}}} "
+                f"(in the shell {shell})"
+            )
         rest = [answer for answer in feature.answers if answer in known]
         raise EstimateError(
-            f"{missing[0]!r} of {feature.name!r} has no score; give it one, or leave it out: "
-            f"among({feature.name!r}, {rest})"
+            f"{missing[0]!r} of {feature.name!r} has no score; give it one (in the shell --score ANSWER=NUMBER), or "
+            f"leave it out: {_without(feature, missing, rest)}"
         )
     numbers = np.array([_number(known[feature.answers[place]]) for place in places])
     start, unit = float(numbers.min()), float(np.ptp(numbers))
     if unit == 0:
         raise EstimateError(f"all scores of {feature.name!r} are {start:g}, so that their mean is known")
     return start, unit, (numbers - start) / unit @ all_answers((feature,))[0][places]
+
+
+def _without(feature: Feature, missing: Sequence[str | bool], rest: Sequence[str | bool]) -> str:
+    """How answers are left out: in Python by naming the others, in the shell the missing answer alone."""
+    shell = " (in the shell --answered)" if [*missing] == [feature.missing] else ""
+    return f"among({feature.name!r}, [{listed(map(answer_as_text, rest))}]){shell}"
 
 
 def _known(feature: Feature, scores: Scores | None) -> Scores:

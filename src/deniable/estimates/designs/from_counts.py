@@ -188,7 +188,7 @@ def _different_answers(name: str, counts: Sequence[Counts]) -> str:
     told = f"{'; '.join(odd)}. " if odd else "the same ones in another order, or with other edges or labels. "
     return (
         f"the surveys ask {name!r} with different answers: {told}Only what is asked alike is combined: estimate each "
-        f"survey by itself, put answers together with est.merge({name!r}, ...), and compare them with dn.compare"
+        f"survey by itself, and compare them by dn.compare; in Python est.merge({name!r}, ...) puts answers together"
     )
 
 

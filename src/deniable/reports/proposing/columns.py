@@ -136,8 +136,13 @@ class Proposed:
     """What is proposed for a column: a question or None, and the words that say why."""
 
     name: str
-    question: Flag | Choice | Flags | None
+    question: Flag | Choice | Flags | tuple[Flag, ...] | None  # several flags are ticks of one question
     why: str
+
+    @property
+    def parts(self) -> tuple[Flag | Choice | Flags, ...]:
+        """What stands in a schema."""
+        return self.question if isinstance(self.question, tuple) else () if self.question is None else (self.question,)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"

@@ -1,8 +1,9 @@
 """Answers that look as if they stood for no answer: numbers such as -99 or 999, words like "prefer not to say"."""
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
-from deniable.client import number_text
+from deniable.client import NUMBER, number_text
 from deniable.errors import listed
 from deniable.reports.reading.words import MISSING, NO_ANSWER, plain
 
@@ -12,9 +13,8 @@ CODE_DIGITS = frozenset("6789")
 FAR = 2.0
 # Words with which a form offers not to answer.
 DECLINED = frozenset({
-    MISSING, "prefer not to say", "prefer not to answer", "would rather not say", "no response", "not answered",
-    "keine angabe", "möchte ich nicht sagen", "sans réponse", "ne souhaite pas répondre", "sin respuesta",
-    "prefiero no decirlo", "prefiero no contestar",
+    MISSING, "prefer not to say", "prefer not to answer", "would rather not say", "möchte ich nicht sagen",
+    "ne souhaite pas répondre", "prefiero no decirlo", "prefiero no contestar",
 })  # fmt: skip
 
 
@@ -48,9 +48,8 @@ def codes_in_words(codes: Sequence[float]) -> str:
     if not codes:
         return ""
     words = [number_text(code) for code in codes]
-    python, shell = listed(words), " ".join(f"--na {word}" for word in words)
     stand, mean = ("stands", "it means") if len(words) == 1 else ("stand", "they mean")
-    return f"; {', '.join(words)} {stand} apart: if {mean} no answer, say na=[{python}] ({shell}), to randomize too"
+    return f"; {', '.join(words)} {stand} apart: if {mean} no answer, say {options_in_words(words)}, to randomize too"
 
 
 def words_in_words(words: Sequence[str], na: Collection[str]) -> str:
@@ -58,8 +57,15 @@ def words_in_words(words: Sequence[str], na: Collection[str]) -> str:
     if not words:
         return ""
     own = [word for word in words if plain(word) in {*map(plain, na)} - NO_ANSWER]
-    again = f"; say na=[{listed(own)}] ({' '.join(f'--na {word}' for word in own)}) to randomize, too" if own else ""
+    again = f"; say {options_in_words(own)} to randomize, too" if own else ""
     return f" (also {listed(words)}{again})"
+
+
+def options_in_words(words: Sequence[str]) -> str:
+    """How words for no answer are said in Python, and in the shell, to be pasted as they are."""
+    signs = ["=" if word[0] == "-" and not NUMBER.fullmatch(word) else " " for word in words]
+    shell = " ".join(f"--na{sign}{quote(word)}" for sign, word in zip(signs, words, strict=True))
+    return f"na=[{listed(words)}] ({shell})"
 
 
 def declined(values: Sequence[str]) -> str | None:

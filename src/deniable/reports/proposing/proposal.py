@@ -9,6 +9,7 @@ import numpy as np
 from deniable.client import number_text
 from deniable.errors import SchemaError, listed
 from deniable.reports.answer_files import are_files, whole_table
+from deniable.reports.proposing.alike import alike_in_words, repeated_in_words
 from deniable.reports.proposing.columns import Column, Proposed, columns_of, spelt_once
 from deniable.reports.proposing.no_answers import (
     codes_among,
@@ -20,16 +21,15 @@ from deniable.reports.proposing.no_answers import (
 from deniable.reports.proposing.orders import alphabetical, order_in_words, recognised
 from deniable.reports.proposing.poor_data import (
     DATES,
-    DECIMALS,
     NO_ANSWERS,
     dates,
-    decimal_commas,
     names_like_answers,
     not_numbers,
     nothing_proposed,
+    numbers_in_words,
 )
 from deniable.reports.proposing.ranges import round_edges
-from deniable.reports.proposing.several_ticks import of_lists, several_in_text
+from deniable.reports.proposing.several_ticks import of_lists, one_question, several_in_text, ticked_or_blank
 from deniable.reports.reading.words import MISSING, NO, YES, plain, words_for_none
 from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
@@ -39,6 +39,8 @@ MANY_NUMBERS = 20
 MANY_TEXTS = 50
 # Of so many answers on, it is looked at whether nearly all of them differ.
 SOME = 20
+# The answers of an id or of free text are different in more than this share of the records.
+NEARLY_ALL_DIFFER = 0.95
 # Text that is longer than this, on average, is written freely.
 LONG = 60
 # What the negative of two words begins with.
@@ -51,8 +53,9 @@ def proposed(frame: Any, na: object = ()) -> Schema:
     words = words_for_none(na)
     source, frame = frame, whole_table(frame) if are_files(frame) else frame
     columns = columns_of(frame, words)
-    found = _grouped([_proposed(column, words) for column in columns])
-    questions = [one.question for one in found if one.question is not None]
+    ticks = ticked_or_blank(columns)
+    found = _grouped([ticks.get(column.name) or _proposed(column, words) for column in columns])
+    questions = [part for one in found for part in one.parts]
     if not questions:
         raise SchemaError(
             nothing_proposed([one.name for one in found], [*map(str, found)], source if are_files(source) else None)
@@ -106,7 +109,8 @@ def _of_numbers(column: Column) -> Proposed:
         coded += codes_in_words(codes_among(times))
         return Proposed(name, Choice(name, values, **_missing(column)), f"a choice of {len(values)} numbers{coded}")
     if _is_id(column, numbers):
-        return Proposed(name, None, f"it looks like an id: {len(times):,} different whole numbers, one for each record")
+        each = ", one for each record" if column.given == len(times) else repeated_in_words(times)
+        return Proposed(name, None, f"it looks like an id: {len(times):,} different whole numbers{each}")
     codes = codes_among(times)
     others = numbers[~np.isin(numbers, codes)]
     edges = round_edges(name, np.repeat(others, [times[number] for number in others]))
@@ -117,9 +121,9 @@ def _of_numbers(column: Column) -> Proposed:
 
 
 def _is_id(column: Column, numbers: Any) -> bool:
-    """Whether numbers count records: whole, all different, and nearly all of those between the least and the most."""
+    """Whether numbers count records: whole, nearly all different, and most of those between the least and the most."""
     return bool(
-        column.given == len(numbers)
+        len(numbers) > NEARLY_ALL_DIFFER * column.given
         and (numbers == np.floor(numbers)).all()
         and (numbers[-1] - numbers[0] < 2 * len(numbers) or plain(column.name).split()[-1] in ("id", "key", "number"))
     )
@@ -134,11 +138,12 @@ def _of_text(column: Column) -> Proposed:
         return other
     values = [value for value in column.order if value.strip()] or recognised(list(spelt)) or alphabetical(list(spelt))
     if len(values) < 2:
-        return Proposed(name, None, "everybody has the same answer; a choice needs all that could be given")
+        blank = f"; if a blank means no, make it a flag with yes = {values[0]!r} and no = ''" if column.nulls else ""
+        return Proposed(name, None, f"everybody has the same answer; a choice needs all that could be given{blank}")
     how = "in the order of its categories" if column.order else order_in_words(values)
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
     said = "" if column.nulls else counted_as_missing(declined(values))
-    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}{said}"
+    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}{said}{alike_in_words(values)}"
     return Proposed(name, Choice(name, values, **_missing(column, values)), why)
 
 
@@ -173,8 +178,8 @@ def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | Non
     """What text is, if it is no choice: dates, numbers with commas, several ticks, an id, or written freely."""
     if dates(spelt):
         return Proposed(column.name, None, DATES)
-    if decimal_commas(spelt):
-        return Proposed(column.name, None, DECIMALS)
+    if badly_written := numbers_in_words(spelt):
+        return Proposed(column.name, None, badly_written)
     if (ticks := several_in_text(column)) is not None:
         return ticks
     return Proposed(column.name, None, why + not_numbers(column.times)) if (why := _no_choice(column, spelt)) else None
@@ -182,8 +187,9 @@ def _no_plain_choice(column: Column, spelt: Mapping[str, int]) -> Proposed | Non
 
 def _no_choice(column: Column, spelt: Mapping[str, int]) -> str:
     """Why text is no choice; empty if it may be one."""
-    if column.given >= SOME and len(spelt) > 0.95 * column.given:
-        return f"it looks like an id or free text: {len(spelt):,} different answers in {column.given:,} records"
+    if column.given >= SOME and len(spelt) > NEARLY_ALL_DIFFER * column.given:
+        twice = repeated_in_words(spelt) if not any(" " in one for one in spelt) else ""
+        return f"it looks like an id or free text: {len(spelt):,} different answers in {column.given:,} records{twice}"
     if column.given >= SOME and len(spelt) > 0.5 * column.given:
         return f"it looks like free text: {len(spelt):,} different answers in {column.given:,} records"
     if sum(map(len, spelt)) > LONG * len(spelt):
@@ -209,7 +215,7 @@ def _grouped(found: Iterable[Proposed]) -> list[Proposed]:
         if one not in own or len(own) < 2:
             made.append(one)
         elif one is own[0]:
-            made.append(_group(head, own))
+            made.append(one_question(head, own))
     return _with_hints(made)
 
 
@@ -227,12 +233,3 @@ def _with_hints(found: Sequence[Proposed]) -> list[Proposed]:
         if len(own) > 1
     }
     return [replace(one, why=hints.get(one.name, one.why)) for one in found]
-
-
-def _group(head: str, own: Sequence[Proposed]) -> Proposed:
-    """One multi-select question of several yes/no columns."""
-    values = [one.name.removeprefix(head + SEPARATOR) for one in own]
-    skipped = any(isinstance(one.question, Flag) and one.question.missing for one in own)
-    question = Flags(head, values, missing=MISSING if skipped else None)
-    empty = "; some without an answer" if skipped else ""
-    return Proposed(head, question, f"several of {len(values)} may be ticked, a column for each{empty}")

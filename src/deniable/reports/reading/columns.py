@@ -147,7 +147,8 @@ def refused(
 
 def _in_its_words(flag: Any) -> str:
     if flag.words:
-        return f"column {flag.name!r} is a flag, of which {flag.yes!r} means yes and {flag.no!r} no"
+        no = repr(flag.no) if flag.no else "a blank"
+        return f"column {flag.name!r} is a flag, of which {flag.yes!r} means yes and {no} no"
     return f"column {flag.name!r} is a flag and takes yes and no, true and false, or 1 and 0"
 
 

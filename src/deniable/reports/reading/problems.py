@@ -70,19 +70,22 @@ class Problems:
         """The first kinds, in the order of the rows."""
         return sorted(self.kinds.values(), key=lambda one: one.first)[:MOST_LISTED]
 
-    def error(self, places: Callable[[Sequence[int]], Sequence[str]]) -> AnswerError:
-        """The error that tells of them; `places` are words for where some rows are."""
+    def error(self, places: Callable[[Sequence[int]], Sequence[str]], ragged: str = "") -> AnswerError:
+        """The error that tells of them, and of rows that are ragged; `places` are words for where some rows are."""
         kinds = self.listed
-        where = places([one.first for one in kinds])
+        where = places([one.first for one in kinds]) if kinds else []
         lines = [one.told(at, shown=not k) for k, (one, at) in enumerate(zip(kinds, where, strict=True))]
-        kind = LeftOutError if kinds[0].is_left_out else AnswerError
-        answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(lines)
+        lines += [ragged] * bool(ragged)
+        kind = LeftOutError if kinds and kinds[0].is_left_out and not ragged else AnswerError
+        answers, more = sum(one.count for one in self.kinds.values()), len(self.kinds) - len(kinds)
         if answers > 1:
             rest = f" in {more:,} more ways" if more else ""
             lines.append(
                 f"{answers:,} answers cannot be read{rest}; keep_going=True (--keep-going) leaves these records out, "
                 "and na=['...'] (--na ...) takes a word as no answer"
             )
+        elif ragged and (kinds or ";" in ragged):
+            lines.append("keep_going=True (--keep-going) leaves these rows out")
         return kind("\n".join(lines))
 
     @property
@@ -96,21 +99,28 @@ class Problems:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How many of how many records were left out, and how many answers of each column could not be read. It adds."""
+    """How many of how many records were left out, and how many answers of each column could not be read. It adds.
+
+    Beside them are the rows of CSV files that had too many or too few cells.
+    """
 
     records: int = 0
     of: int = 0
     answers: Mapping[str, int] = field(default_factory=dict)
+    ragged: int = 0
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         answers = Counter(self.answers) + Counter(other.answers)
-        return LeftOut(self.records + other.records, self.of + other.of, answers)
+        return LeftOut(self.records + other.records, self.of + other.of, answers, self.ragged + other.ragged)
 
     def warn(self) -> None:
         """Warn whoever called what calls this, if any was left out."""
-        if self.records:
+        if self.records or self.ragged:
             told = ", ".join(f"{name!r} {count:,}" for name, count in self.answers.items())
-            what = f"{self.records:,} of {self.of:,} records were left out; answers that could not be read: {told}"
+            why = [f"answers that could not be read: {told}"] if told else []
+            why += [f"rows with too many or too few cells: {self.ragged:,}"] if self.ragged else []
+            left, of = self.records + self.ragged, self.of + self.ragged
+            what = f"{left:,} of {of:,} records were left out; {'; '.join(why)}"
             warnings.warn(what, LeftOutWarning, stacklevel=3)
 
 

@@ -13,17 +13,25 @@ from deniable.errors import AnswerError, abbreviated, shortened
 # Words for yes, each with the no of its language.
 YES_NO = (
     ("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("1", "0"), ("1.0", "0.0"), ("on", "off"),
-    ("checked", "unchecked"), ("selected", "not selected"), ("agree", "disagree"),
-    ("ja", "nein"), ("ja", "nee"), ("ja", "nej"), ("ja", "nei"), ("oui", "non"), ("vrai", "faux"), ("wahr", "falsch"),
+    ("checked", "unchecked"), ("selected", "not selected"), ("agree", "disagree"), ("ja", "nein"), ("j", "n"),
+    ("ja", "nee"), ("ja", "nej"), ("ja", "nei"), ("oui", "non"), ("vrai", "faux"), ("wahr", "falsch"),
     ("sí", "no"), ("si", "no"), ("sì", "no"), ("sim", "não"), ("sim", "nao"), ("verdadero", "falso"),
     ("tak", "nie"), ("ano", "ne"), ("áno", "nie"), ("da", "ne"), ("da", "nu"), ("igen", "nem"), ("kyllä", "ei"),
-    ("jah", "ei"), ("evet", "hayır"), ("да", "нет"), ("так", "ні"), ("ναι", "όχι"), ("نعم", "لا"), ("כן", "לא"),
-    ("हाँ", "नहीं"), ("はい", "いいえ"), ("是", "否"), ("有", "没有"), ("예", "아니요"), ("ya", "tidak"),
+    ("jah", "ei"), ("evet", "hayır"), ("да", "нет"), ("д", "н"), ("так", "ні"), ("ναι", "όχι"), ("نعم", "لا"),
+    ("כן", "לא"), ("हाँ", "नहीं"), ("はい", "いいえ"), ("是", "否"), ("有", "没有"), ("예", "아니요"), ("ya", "tidak"),
 )  # fmt: skip
 YES = frozenset(yes for yes, _ in YES_NO)
 NO = frozenset(no for _, no in YES_NO)
-# What files write where nobody answered.
-NO_ANSWER = frozenset({"", "na", "n/a", "#n/a", "n.a.", "nan", "null", "<na>", ".", "-", "--", "?", "k.a.", "k. a."})
+# What files write where nobody answered: marks, and words of several languages that mean nothing else.
+NO_ANSWER = frozenset({
+    "", "na", "n/a", "#n/a", "n.a.", "nan", "null", "<na>", ".", "-", "--", "?",
+    "not answered", "no response", "k.a.", "k. a.", "keine angabe", "keine angaben", "keine antwort", "ohne angabe",
+    "sans réponse", "pas de réponse", "non renseigné", "non réponse", "sin respuesta", "no contesta", "no responde",
+    "nessuna risposta", "non risponde", "sem resposta", "não respondeu", "geen antwoord", "geen opgave", "inget svar",
+    "ej svar", "ikke besvaret", "intet svar", "ikke svart", "ei vastausta", "brak odpowiedzi", "bez odpovědi",
+    "nincs válasz", "cevap yok", "yanıt yok", "нет ответа", "н/д", "немає відповіді", "χωρίς απάντηση", "لا إجابة",
+    "ללא תשובה", "कोई उत्तर नहीं", "無回答", "未回答", "无回答", "未作答", "無応答", "무응답",
+})  # fmt: skip
 # Words that may be an answer like any other, as of a religion or of pain: beside numbers, or yes and no, they are none.
 NOTHING = frozenset({"none", "nil"})
 # The name of one more answer, of those who gave none, where nothing else is said.

@@ -107,10 +107,10 @@ def checked_edges(name: str, edges: Any) -> tuple[float, ...]:
     return tuple(numbers)
 
 
-def check_words(name: str, *words: str | None) -> None:
-    """Refuse one word of a flag without the other, and two that are the same but for upper and lower case."""
-    given = [word for word in words if word is not None]
-    for word in given:
+def check_words(name: str, yes: str | None, no: str | None) -> None:
+    """Refuse one word of a flag without the other, and two that are the same but for case; blank cells may mean no."""
+    given = [word for word in (yes, no) if word is not None]
+    for word in [yes] * (yes is not None) + [no] * (no not in (None, "")):
         check_text(word, f"a word of flag {abbreviated(name)}")
     if len(given) == 1 or (given and given[0].strip().casefold() == given[1].strip().casefold()):
         found = ", ".join(map(repr, given))

@@ -46,8 +46,9 @@ class Flag:
     label, question_label, help
         What people read: instead of the name, instead of the multi-select question's name, and below the question.
     yes, no
-        The two words that data have for its answers, where these are not the usual ones, which are read anyway. They
-        are only for reading data in bulk: they travel beside a plan, and no device needs them.
+        The two words that data have for its answers, where these are not the usual ones, which are read anyway; with
+        `no=""` a blank cell is no. They are only for reading data in bulk: they travel beside a plan, and no device
+        needs them.
 
     Examples
     --------

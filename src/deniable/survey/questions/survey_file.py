@@ -29,7 +29,7 @@ KEYS = {
     "question_label": "of a yes/no column with a question: what people read instead of that question's name",
     "help": "what people read below the question",
     "yes": "of a yes/no question: the word that data have for yes, if it is not a usual one",
-    "no": "the same for no",
+    "no": 'the same for no; "" if blank cells mean no',
 }
 OF_FLAGS = ("question", "question_label", "yes", "no")  # These keys are of yes/no questions alone.
 MOST_PARTS = 100  # A key in a TOML file, such as `a.b.c`, has at most so many parts.
@@ -169,15 +169,17 @@ def _json(tables: list[dict[str, Any]]) -> str:
 def toml(features: Iterable[Feature], notes: Mapping[str, str]) -> str:
     """The TOML form: first what the keys mean, then notes about no question, then the questions with theirs."""
     tables = list(_tables(list(features)))
-    named = {table["name"] for table in tables}
+    named = {name for table in tables for name in (table["name"], table.get("question"))}
     lines = [
         "# The questions of a survey, one [[features]] table each. The keys of a table:",
         *(f"#   {key:<14} {what}" for key, what in KEYS.items()),
         "# A table's order is that of the questions. Names and answers are part of the plan: do not change them later.",
     ]
     lines += ["", *others] if (others := [_comment(note) for name, note in notes.items() if name not in named]) else []
+    left = dict(notes)
     for table in tables:
-        note = [_comment(notes[table["name"]])] if table["name"] in notes else []
+        own = [left.pop(table[key]) for key in ("question", "name") if table.get(key) in left]
+        note = [_comment(one) for one in own]
         lines += ["", *note, "[[features]]", *(f"{key} = {_toml_value(part)}" for key, part in table.items())]
     return "\n".join(lines) + "\n"
 
