@@ -23,7 +23,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
+from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total, warn_of_kept
 from deniable.counts.counts_files import read_arrays, write_arrays
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape
 from deniable.errors import CountError, SchemaError, abbreviated
@@ -233,9 +233,14 @@ class Counts:
         return np.asarray(margin).transpose(_places(names, table))
 
     def __add__(self, other: Self) -> "Counts":
-        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
         if not isinstance(other, Counts):
             return NotImplemented
+        if self.plan.kept and self.plan == other.plan:
+            warn_of_kept("counts", 2)
+        return self.with_those_of(other)
+
+    def with_those_of(self, other: "Counts") -> "Counts":
+        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
         if self.plan != other.plan:
             raise CountError(
                 f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}; "
@@ -243,7 +248,7 @@ class Counts:
             )
         sources = joined_sources(self.sources, other.sources, CountError, "these counts")
         if self.parts:
-            arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
+            arms = [mine.with_those_of(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True)]
             return Counts(self.plan, arms=arms).of_sources(sources)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")

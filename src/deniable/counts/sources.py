@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deniable.counts.checks import warn_of_kept
 from deniable.counts.evidence_planes import gather, gather_from
 from deniable.counts.layout import Names
 from deniable.errors import CountError, PlanError, ReportError, abbreviated
@@ -55,6 +56,8 @@ def source(
         return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows)
     files = find_files(reports)
     plan, total = plan_and_total(files, given)
+    if plan.kept and len(files) > 1:
+        warn_of_kept("files", 3)
     return plan, total, lambda names, rows: watched(_stream(plan, files, names, rows), "reports counted", total)
 
 
