@@ -37,7 +37,7 @@ def test_two_surveys_are_compared_cell_by_cell() -> None:
         assert np.isnan(dn.compare(one, other)["low"].to_numpy()).any()
     with pytest.raises(dn.EstimateError, match="same features"):
         dn.compare(before, after.project("age"))
-    with pytest.raises(dn.EstimateError, match="same features"):
+    with pytest.raises(dn.EstimateError, match="one about the population and one about the respondents"):
         dn.compare(before, after.about("respondents"))
     with pytest.raises(dn.EstimateError, match="two estimates"):
         dn.compare(before, 3)

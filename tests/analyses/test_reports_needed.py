@@ -137,17 +137,14 @@ def test_the_search_finds_what_trying_every_step_finds() -> None:
     counts = simulated(TRUTH, plan, np.random.default_rng(3), n=200)
     pairs = [("a", "d"), ("b", "d")]
     group, _ = reports_needed.likely(reports_needed.pair_group(counts, pairs))
-    every = np.array(
-        [
-            np.logical_and(*reports_needed.answered(reports_needed.scaled(group, reports_needed.STEP**k)))
-            for k in range(300)
-        ]
-    )
+    features = [SCHEMA[name] for name in pairs[0]]
+
+    def answered(times: float) -> np.ndarray:
+        return np.logical_and(*reports_needed.answered(reports_needed.scaled(group, times), features))
+
+    every = np.array([answered(reports_needed.STEP**k) for k in range(300)])
     assert (np.diff(every.astype(int), axis=0) >= 0).all()
-    steps = reports_needed.least_steps(
-        lambda times, places: np.logical_and(*reports_needed.answered(reports_needed.scaled(group, times)))[places],
-        len(pairs),
-    )
+    steps = reports_needed.least_steps(lambda times, places: answered(times)[places], len(pairs))
     assert steps.tolist() == every.argmax(axis=0).tolist()
     assert (steps > 0).all()
 

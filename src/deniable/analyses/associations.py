@@ -1,7 +1,8 @@
 """The association of every pair of features: correlation or Cramer's V, a test of independence, false discovery rates.
 
 Pairs whose features have the same protocols are one batch: their tables stand in the last axis of one tensor, and the
-code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pairs.association`) tells of all.
+code that tells of one pair (`estimates.ratios_of_shares` and `estimates.pairs.association`) tells of all. Pairs are
+those among the respondents who answered both: that people skip two questions together is no association of these.
 """
 
 from collections import defaultdict
@@ -19,6 +20,8 @@ from deniable.analyses.selected_lists import listed_levels, shrinkage
 from deniable.counts.counts import Counts
 from deniable.counts.layout import column_places
 from deniable.errors import CountError, EstimateError
+from deniable.estimates.answer_groups.among_group import AmongGroup
+from deniable.estimates.answer_groups.left_answers import answered_of, left_of
 from deniable.estimates.designs.groups import AnyGroup, group_of
 from deniable.estimates.interface import Respondents
 from deniable.estimates.pairs.association import pair_table
@@ -36,6 +39,7 @@ from deniable.inference.results import merged_in_words
 from deniable.inference.tensors import answer_rows, weighted
 from deniable.inference.trust import Bools
 from deniable.survey.plan import Plan
+from deniable.survey.schema import Feature
 from deniable.tables.table import PAIRS, About, Table
 from deniable.text.progress import watched
 
@@ -47,6 +51,9 @@ Pair = tuple[str, str]
 
 def associations(counts: Any, *, level: float = 0.95) -> Table:
     """Every pair of features, ranked by how surely they are associated in the population.
+
+    Where a feature has a missing answer, a pair is about those who answered both. Whether skipping a question goes
+    together with something, `dn.estimate(counts, ["a", "b"]).association("a", "b")` says.
 
     Parameters
     ----------
@@ -110,8 +117,14 @@ def ranked(counts: Counts, *, level: float, without: Collection[str] = ()) -> Ta
     table = dict(zip(("first", "second", "measure", "merged"), map(list, words), strict=True))
     merged = table.pop("merged")
     columns = {**table, **numbers, "merged": merged}
-    about = About("associations of pairs", PAIRS, Subject.POPULATION, level, counts.n)
+    about = About("associations of pairs", PAIRS, Subject.POPULATION, level, counts.n, among=_who(counts.plan, without))
     return Table({name: np.asarray(column)[order] for name, column in columns.items()}, ("first", "second"), about)
+
+
+def _who(plan: Plan, without: Collection[str]) -> str:
+    """Whom pairs are about, where some of the features may be skipped."""
+    skipped = [feature for feature in plan.schema if feature.missing is not None and feature.name not in without]
+    return "among those who answered both questions" if skipped else ""
 
 
 def false_discovery_rate(p_values: Array) -> Array:
@@ -141,7 +154,7 @@ def batches(counts: Counts, without: Collection[str] = ()) -> Iterator[list[Pair
         return
     batched: dict[tuple[int, int, int], list[Pair]] = defaultdict(list)
     kinds: dict[tuple[object, ...], int] = {}  # numbers in place of kinds of axes, which are compared for every pair
-    kind = {name: kinds.setdefault(Axis.of(plan[name], centred=True).kind, len(kinds)) for name in plan.schema.names}
+    kind = {feature.name: kinds.setdefault(_kind(plan, feature), len(kinds)) for feature in plan.schema}
     for pair in combinations(names, 2):
         if counts.holds(*pair):
             batched[kind[pair[0]], kind[pair[1]], _asked(counts, pair)].append(pair)
@@ -149,6 +162,12 @@ def batches(counts: Counts, without: Collection[str] = ()) -> Iterator[list[Pair
         size = max(1, BATCH // prod(1 + plan[name].columns for name in pairs[0]) ** 2)
         for start in range(0, len(pairs), size):
             yield pairs[start : start + size]
+
+
+def _kind(plan: Plan, feature: Feature) -> tuple[object, ...]:
+    """What features of one batch have in common: how they are randomized, and which of their entries are answers."""
+    missing = None if feature.missing is None else list(feature.answers).index(feature.missing)
+    return Axis.of(plan[feature.name], centred=True).kind, type(feature), missing
 
 
 def asked_alone(plan: Plan) -> bool:
@@ -210,7 +229,8 @@ class Told:
 
 def _told(counts: Counts, pairs: list[Pair]) -> Iterator[Told]:
     """What is told of each pair of a batch, about the population; where need be, with rare answers merged."""
-    group = pair_group(counts, pairs)
+    schema = counts.plan.schema
+    group = among_answered(pair_group(counts, pairs), [schema[name] for name in pairs[0]])
     rows = _answers(group)
     whole = _of_pairs(pairs, [group], rows, [""] * len(pairs))
     kept = np.ones(len(pairs), np.bool_)
@@ -218,9 +238,9 @@ def _told(counts: Counts, pairs: list[Pair]) -> Iterator[Told]:
         places = part.places
         kept[places] = False
         own = [pairs[place] for place in places]
+        left = [[_answered(schema[name])[0] for name in pair] for pair in own]
         merged = [
-            merged_answers([counts.plan.schema[name] for name in pair], [order[k] for order in part.orders], part.rows)
-            for k, pair in enumerate(own)
+            merged_answers(features, [order[k] for order in part.orders], part.rows) for k, features in enumerate(left)
         ]
         yield _of_pairs(own, part.groups, part.rows, [merged_in_words(each) for each in merged])
     if kept.any():
@@ -242,8 +262,27 @@ def pair_group(counts: Counts, pairs: list[Pair]) -> AnyGroup:
     return Group.from_counts(counts.n, _asked(counts, pairs[0]), weighted(axes, tables), tables)
 
 
-def answered(group: AnyGroup) -> tuple[Bools, Bools]:
-    """Which of many pairs have enough reports for the interval of their effect, and which for the test."""
+def among_answered(group: AnyGroup, features: Sequence[Feature]) -> AnyGroup | AmongGroup:
+    """The tables of pairs among those who answered both features; as they are if neither has a missing answer.
+
+    All pairs of a batch have their missing answers at the same places: those of the features of one of them.
+    """
+    if all(feature.missing is None for feature in features):
+        return group
+    return AmongGroup.of([group], [_answered(feature)[1] for feature in features])[0]
+
+
+def _answered(feature: Feature) -> tuple[Feature, Array]:
+    """A feature without its missing answer, and the matrix from its entries to those that are left."""
+    return left_of(feature, answered_of(feature))
+
+
+def answered(supposed: AnyGroup, features: Sequence[Feature]) -> tuple[Bools, Bools]:
+    """Which of many pairs have enough reports for the interval of their effect, and which for the test.
+
+    `features` are those of one of the pairs, whose missing answers all have at the same places.
+    """
+    group = among_answered(supposed, features)
     effect = _effect([group], _answers(group))
     interval, test = (np.atleast_1d(each) for each in (effect.enough, ~np.isnan(effect.p_value)))
     for part in merged_parts([group], _answers(group), Subject.POPULATION):
@@ -292,11 +331,11 @@ def _effect(groups: Sequence[Respondents], rows: Sequence[Array]) -> Effect:
     return Effect("Cramer's V", 1.0, strength.distribution, strength.enough, p_value)
 
 
-def _answers(group: AnyGroup) -> list[Array]:
+def _answers(group: Respondents) -> list[Array]:
     """The weights of the answers to both features of a batch of pairs."""
     return [answer_rows(columns) for columns in _columns(group)]
 
 
-def _columns(group: AnyGroup) -> list[int]:
+def _columns(group: Respondents) -> list[int]:
     """How many evidence columns both features of a batch of pairs have."""
     return [length - 1 for length in group.truth.shape[:2]]

@@ -14,7 +14,8 @@ from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares
 from deniable.analyses.who_was_asked import Arms, arms_of
 from deniable.counts.counts import Counts
 from deniable.errors import DeniableWarning
-from deniable.estimates.answer_groups.among import Among, only_answered
+from deniable.estimates.answer_groups.among import Among
+from deniable.estimates.answer_groups.left_answers import only_answered
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.intervals import checked_level
 from deniable.text.progress import told

@@ -15,6 +15,7 @@ from deniable.analyses.reports_needed import for_conditional, for_pairs
 from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked, asked_together
 from deniable.counts.counts import Counts
+from deniable.estimates.answer_groups.left_answers import only_answered
 from deniable.estimates.estimate import estimate
 from deniable.survey.describe import answer_in_words
 from deniable.survey.plan import Plan
@@ -57,6 +58,7 @@ class RankedPair:
     listed_high: float
     merged: str = ""  # which rare answers were merged for it, in words
     asked: Asked | None = None  # how many respondents were asked both, where that is known
+    answered: bool = False  # whether it is among those who answered both, as one of them may be skipped
 
     @property
     def names(self) -> tuple[str, str]:
@@ -105,7 +107,10 @@ class ConditionalShare(Share):
 
 @dataclass(frozen=True)
 class Conditional:
-    """The shares of the answers to a feature among those with each answer to another one; of a flag, those of yes."""
+    """The shares of the answers to a feature among those with each answer to another one; of a flag, those of yes.
+
+    Who skipped one of the two is left out.
+    """
 
     what: Feature
     given: Feature
@@ -123,12 +128,18 @@ def tested_pairs(counts: Counts, level: float) -> Pairs:
     if not any(batches(counts, wide)):
         return Pairs((), wide, (), 0, apart, nobody)
     rows = ranked(counts, level=level, without=wide).to_pylist()
-    tested = tuple(RankedPair(**row, asked=asked[row["first"], row["second"]]) for row in rows)
+    pairs = [((row["first"], row["second"]), row) for row in rows]
+    tested = tuple(RankedPair(**row, asked=asked[pair], answered=_skipped(counts.plan, pair)) for pair, row in pairs)
     missing = [pair.names for pair in tested if not pair.enough]
     tried = missing[: TRIED if asked_alone(counts.plan) else TRIED_OVER_ARMS]
     needed = for_pairs(counts, tried)
     unanswered = tuple(Unanswered(Kind.PAIR, names, 1, 1, needed[names]) for names in tried)
     return Pairs(tested, wide, unanswered, len(missing) - len(tried), apart, nobody)
+
+
+def _skipped(plan: Plan, names: tuple[str, str]) -> bool:
+    """Whether one of two features may be skipped."""
+    return any(plan.schema[name].missing is not None for name in names)
 
 
 def surest_features(pairs: Sequence[RankedPair], most: int) -> tuple[str, ...]:
@@ -144,8 +155,8 @@ def conditionals(counts: Counts, pairs: Sequence[RankedPair], level: float) -> l
 
 
 def _rows(given: Feature, what: Feature) -> int:
-    """How many conditional shares there are of one feature given another."""
-    return given.levels * (1 if len(what.columns) == 1 else what.levels)
+    """How many conditional shares there are of one feature given another, at most."""
+    return given.levels * (1 if isinstance(what, Flag) else what.levels)
 
 
 def direction(plan: Plan, pair: RankedPair) -> tuple[Feature, Feature]:
@@ -162,7 +173,7 @@ def direction(plan: Plan, pair: RankedPair) -> tuple[Feature, Feature]:
 
 def _conditional(counts: Counts, given: Feature, what: Feature, level: float) -> Conditional:
     est = estimate(counts, [given.name, what.name])
-    rows = est.conditional(what.name, given=given.name, level=level).to_pylist()
+    rows = only_answered(est).conditional(what.name, given=given.name, level=level).to_pylist()
     shares = tuple(
         ConditionalShare(
             label=answer_in_words(what, row[what.name]),
@@ -172,7 +183,7 @@ def _conditional(counts: Counts, given: Feature, what: Feature, level: float) ->
             among=answer_in_words(given, row[given.name]),
         )
         for row in rows
-        if len(what.columns) > 1 or row[what.name]
+        if not isinstance(what, Flag) or row[what.name]
     )
     missing = sum(not share.enough for share in shares)
     unanswered: tuple[Unanswered, ...] = ()

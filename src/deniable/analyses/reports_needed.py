@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from deniable.analyses.associations import answered, batches, pair_group
 from deniable.counts.counts import Counts
+from deniable.estimates.answer_groups.left_answers import only_answered
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.block_group import BlockGroup
 from deniable.estimates.designs.groups import AnyGroup
@@ -28,6 +29,7 @@ from deniable.inference.about_whom import Subject
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, answer_rows, margins
 from deniable.inference.trust import Bools
+from deniable.survey.schema import Feature
 
 # Each number of reports that is tried is so many times the one before.
 STEP = 1.04
@@ -104,10 +106,12 @@ def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
 
 
 def for_conditional(est: Estimate, what: str, given: str) -> Needed:
-    """The sample size for the intervals of all rows of `est.conditional(what, given=given)`."""
-    return _for_estimate(
-        est, lambda more: not np.isnan(more.conditional(what, given=given)["low"].to_numpy()).any(), by_chance=True
-    )
+    """The sample size for the intervals of all rows of `conditional(what, given=given)` among those who answered."""
+
+    def ask(more: Estimate) -> bool:
+        return not np.isnan(only_answered(more).conditional(what, given=given).columns["low"]).any()
+
+    return _for_estimate(est, ask, by_chance=True)
 
 
 def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
@@ -117,11 +121,12 @@ def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:
     for batch in batches(counts):
         if own := [pair for pair in batch if pair in wanted]:
             group, unclear = likely(pair_group(counts, own))
+            features = [counts.plan.schema[name] for name in own[0]]
 
-            def enough(times: float, places: Places, group: Supposed = group) -> Bools:
+            def enough(times: float, places: Places, group: Supposed = group, of: list[Feature] = features) -> Bools:
                 some = scaled(_some_of(group, places), times)
                 drawn = some if isinstance(some, ArmsGroup) else surveys(some)
-                shares = np.logical_and(*answered(drawn)).reshape(-1, len(places)).mean(axis=0)
+                shares = np.logical_and(*answered(drawn, of)).reshape(-1, len(places)).mean(axis=0)
                 return np.asarray(shares >= MOSTLY)
 
             steps = least_steps(enough, len(own))

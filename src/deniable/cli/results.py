@@ -121,7 +121,7 @@ def estimate_of(files: Sequence[str], names: Sequence[str], *, about: str, metho
 
 def among_answered(est: "Estimate", arguments: argparse.Namespace) -> "Estimate | Among":
     """An estimate among those who answered all its questions, if that is asked for."""
-    from deniable.estimates.answer_groups.among import only_answered
+    from deniable.estimates.answer_groups.left_answers import only_answered
 
     among: Estimate | Among = only_answered(est) if arguments.answered else est
     return among
@@ -138,7 +138,10 @@ def say_of_waves(est: "Estimate", waves: int) -> None:
     """Tell on stderr of how many respondents of several waves a result is, and whether these agree."""
     if waves > 1:
         asked = f"{est.asked:,} of {est.n:,} respondents of {waves} waves were asked all of {' x '.join(est.names)}"
-        print(f"{asked}.", f"Whether the waves agree: {est.homogeneity}.", sep="\n", file=sys.stderr)
+        agree = f"Whether the waves agree: {est.homogeneity}."
+        if est.homogeneity is None:
+            agree = "They are taken as waves of the same people, as their plan keeps answers: agreement is not tested."
+        print(f"{asked}.", agree, sep="\n", file=sys.stderr)
 
 
 # What is said of a list of pairs that came out surest.

@@ -182,7 +182,7 @@ class Results(Thread):
                     tally.add(reports_in(data, tally.plan))
         counts = tally.counts()
         for own in self._sealed(store, {part.number for part in parts if part.sealed}, number):
-            counts += own
+            counts = counts.with_those_of(own)  # parts of one wave
         return counts
 
     def _sealed(self, store: Store, parts: set[int], number: int) -> Iterator[Counts]:

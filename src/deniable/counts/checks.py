@@ -1,5 +1,6 @@
 """What counts must be: shapes, integers, no count above its margin, names that the plan has."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -8,9 +9,20 @@ import numpy as np
 import numpy.typing as npt
 
 from deniable.counts.layout import MOST, Array, Names, called, column_places, frozen, patterns_shape, slabs
-from deniable.errors import CountError, EstimateError, abbreviated, listed
+from deniable.errors import CountError, DeniableWarning, EstimateError, abbreviated, listed
 from deniable.survey.blocks import TIMES
 from deniable.survey.plan import Plan
+
+
+def warn_of_kept(what: str, stacklevel: int) -> None:
+    """Warn where what may be waves of the same people is added up as if it were of different people."""
+    warnings.warn(
+        f"these {what} are of a plan that keeps answers, and are added as those of different people. Parts of one wave "
+        "are right to add; of waves of the same people all standard errors are then too small: give these as a list, "
+        "dn.estimate([january, february], names), or as several files to `deniable table`",
+        DeniableWarning,
+        stacklevel=stacklevel + 1,
+    )
 
 
 def listed_names(names: Any, what: str) -> list[Any]:
@@ -241,3 +253,18 @@ def checked_moments(plan: Plan, given: npt.ArrayLike) -> Array:
     for name in plan.units.schema.names:
         _check_marked(plan, name, array[[0, *column_places(plan, name)]], f"the moments of order {order}")
     return frozen(array)
+
+
+def check_total(first: int, second: int) -> None:
+    """Refuse more reports than can be counted."""
+    if second > MOST - first:
+        raise CountError(f"{first} and {second} reports are more than 64-bit integers can count")
+
+
+def check_one_plan(first: Plan, second: Plan) -> None:
+    """Refuse to add counts of two plans."""
+    if first != second:
+        raise CountError(
+            f"counts of different plans do not add: {first.fingerprint} and {second.fingerprint}; estimates of several "
+            "plans take them as a list"
+        )

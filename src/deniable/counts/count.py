@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event, Lock
 from typing import Any
 
-from deniable.counts.checks import check_asked
+from deniable.counts.checks import check_asked, warn_of_kept
 from deniable.counts.counts import Counts
 from deniable.counts.on_engine import count_on
 from deniable.counts.sources import Batch, find_files, source
@@ -71,7 +71,11 @@ def count(
     if engine is not None:
         if isinstance(reports, Reports) or workers is not None:
             raise CountError("an engine counts files, with as many workers as it has; give paths, and no workers=")
-        return count_on(engine_of(engine), find_files(reports), names, order, plan)
+        files = find_files(reports)
+        counted = count_on(engine_of(engine), files, names, order, plan)
+        if counted.plan.kept and len(files) > 1:
+            warn_of_kept("files", 2)
+        return counted
     most = processors() if workers is None else _checked_workers(workers)
     plan, total, batches, sources = source(reports, plan)
     tally = Tally.of(plan, names, order=order, expected=total)

@@ -23,9 +23,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from deniable.counts.checks import checked_moments, checked_names, checked_tables, checked_total
+from deniable.counts import checks
 from deniable.counts.counts_files import patterns_at, read_arrays, write_arrays
-from deniable.counts.layout import MOST, UNKNOWN, Array, Names, Repeats, called, column_places, frozen
+from deniable.counts.layout import UNKNOWN, Array, Names, Repeats, called, column_places, frozen
 from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, check_ending, check_target, joined_sources, new_source
 from deniable.files.stores import AnyFile
@@ -82,15 +82,15 @@ class Counts:
         if plan.has_arms or arms is not None:
             self._set_arms(plan, arms, other=any(one is not None for one in (tables, n, moments, patterns)))
             return
-        ordered, whole = checked_tables(plan, tables or {}, patterns or {})
+        ordered, whole = checks.checked_tables(plan, tables or {}, patterns or {})
         if moments is not None:
-            moments = checked_moments(plan, moments)
+            moments = checks.checked_moments(plan, moments)
         if not ordered and moments is None and n is None:
             raise CountError("counts need at least one table; found none")
         self.__dict__.update(
             plan=plan, tables=MappingProxyType(ordered), moments=moments, patterns=MappingProxyType(whole), parts=()
         )
-        n = checked_total(n, self._check_agreement())
+        n = checks.checked_total(n, self._check_agreement())
         self.__dict__.update(n=n, sources=new_source("the same counts") if n else {})
 
     @classmethod
@@ -119,7 +119,7 @@ class Counts:
             raise CountError("counts of a plan with arms are made of the Counts of each arm: Counts(plan, arms=[...])")
         if not plan.has_arms or tuple(arm.plan for arm in arms) != plan.arms:
             raise CountError(f"arms are the counts of each of plan.arms, in order; the plan has {len(plan.arms):,}")
-        n = checked_total(sum(arm.n for arm in arms), 0)
+        n = checks.checked_total(sum(arm.n for arm in arms), 0)
         none: Mapping[Names, Array] = MappingProxyType({})
         own = new_source("the same counts") if n else {}
         self.__dict__.update(plan=plan, n=n, tables=none, moments=None, patterns=none, parts=tuple(arms), sources=own)
@@ -194,7 +194,7 @@ class Counts:
         [[100, 40], [60, 25]]
         """
         every = self.evidence(*names)
-        shown = [self.plan.units.schema[name].shown for name in checked_names(self.plan, names)]
+        shown = [self.plan.units.schema[name].shown for name in checks.checked_names(self.plan, names)]
         return every if every.shape == tuple(map(len, shown)) else frozen(every[np.ix_(*shown)])
 
     def evidence(self, *names: str | tuple[str, ...]) -> Array:
@@ -203,7 +203,7 @@ class Counts:
             raise CountError("each arm has counts of its own: ask one of counts.arms, or dn.estimate for the whole")
         if all(isinstance(name, str) for name in names) and names in self.tables:
             return self.tables[names]  # type: ignore[index]  # at once: it is asked of hundreds of arms
-        units = checked_names(self.plan, names)
+        units = checks.checked_names(self.plan, names)
         table = self._holder(self.tables, units)
         if table is not None:
             margin = self.tables[table][tuple(slice(None) if name in units else 0 for name in table)]
@@ -240,25 +240,25 @@ class Counts:
         return np.asarray(margin).transpose(_places(names, table))
 
     def __add__(self, other: Self) -> "Counts":
-        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
         if not isinstance(other, Counts):
             return NotImplemented
-        if self.plan != other.plan:
-            raise CountError(
-                f"counts of different plans do not add: {self.plan.fingerprint} and {other.plan.fingerprint}; "
-                "estimates of several plans take them as a list"
-            )
+        if self.plan.kept and self.plan == other.plan:
+            checks.warn_of_kept("counts", 2)
+        return self.with_those_of(other)
+
+    def with_those_of(self, other: "Counts") -> "Counts":
+        """Counts of both; patterns that only one of them holds are not known of both, and are left out."""
+        checks.check_one_plan(self.plan, other.plan)
         sources = joined_sources(self.sources, other.sources, CountError, "these counts")
         if self.parts:
-            arms = [mine + theirs for mine, theirs in zip(self.parts, other.parts, strict=True)]
+            arms = [mine.with_those_of(theirs) for mine, theirs in zip(self.parts, other.parts, strict=True)]
             return Counts(self.plan, arms=arms).of_sources(sources).with_repeats(self.repeats + other.repeats)
         if self.tables.keys() != other.tables.keys() or _order(self) != _order(other):
             if not (self._gives(other) and other._gives(self)):
                 raise CountError(f"counts of different tables do not add: {self._contents()}, and {other._contents()}")
             both = dict.fromkeys([*self.tables, *other.tables])
-            return self._as_tables(both) + other._as_tables(both)
-        if self.n > MOST - other.n:
-            raise CountError(f"{self.n} and {other.n} reports are more than 64-bit integers can count")
+            return self._as_tables(both).with_those_of(other._as_tables(both))
+        checks.check_total(self.n, other.n)
         moments = None if self.moments is None or other.moments is None else self.moments + other.moments
         tables = {names: array + other.tables[names] for names, array in self.tables.items()}
         known = self.patterns.keys() & other.patterns.keys()

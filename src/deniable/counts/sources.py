@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from deniable.counts.checks import warn_of_kept
 from deniable.counts.evidence_planes import gather, gather_from
 from deniable.counts.layout import Names
 from deniable.errors import CountError, PlanError, ReportError, abbreviated
@@ -111,6 +112,8 @@ def source(
         return reports.plan, len(reports), lambda names, rows: _slices(reports, names, rows), reports.source
     found = described(given, find_files(reports))
     plan, total = found.plan, found.total
+    if plan.kept and len(found.files) > 1:
+        warn_of_kept("files", 3)
 
     def batches(names: Sequence[Names], rows: int) -> Iterator[Batch]:
         return watched(_stream(plan, found.files, names, rows), "reports counted", total)

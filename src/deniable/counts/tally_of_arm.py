@@ -7,9 +7,10 @@ from types import ModuleType
 
 import numpy as np
 
+from deniable.counts.checks import check_total
 from deniable.counts.counts import Counts
 from deniable.counts.evidence_planes import evidence, plane_rows
-from deniable.counts.layout import MOST, Array, Names
+from deniable.counts.layout import Array, Names
 from deniable.counts.tally_kinds import MOST_ROWS, TallyKind
 from deniable.errors import CountError
 from deniable.kernels.bitplanes import Words
@@ -113,9 +114,3 @@ class ArmTally:
         of = fields(self.plan)
         evidence = sum(of[name].plain_seconds(reports) for name in self.planes)
         return evidence + sum(kind.plain_seconds(reports) for kind in self.kinds)
-
-
-def check_total(first: int, second: int) -> None:
-    """Refuse more reports than can be counted."""
-    if second > MOST - first:
-        raise CountError(f"{first} and {second} reports are more than 64-bit integers can count")

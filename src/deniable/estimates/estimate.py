@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from deniable.counts.checks import warn_of_kept
 from deniable.errors import EstimateError
 from deniable.estimates import looked_at, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
@@ -66,6 +67,7 @@ class Estimate:
     shrinkage: tuple[ShrunkOrder, ...] = ()  # of the interactions of each order, in the table that was shrunk
     agreement: Homogeneity | None = None  # of the surveys that were combined, if there are several
     sources: Sources = field(default_factory=dict, compare=False)  # whose reports these are
+    kept: bool = field(default=False, compare=False)  # whether they are of a plan that keeps answers
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,6 +194,8 @@ class Estimate:
                 f"{other.subject}"
             )
         sources = joined_sources(self.sources, other.sources, EstimateError, "these estimates")
+        if self.kept and other.kept:
+            warn_of_kept("estimates", 2)
         method = self.method if self.method == other.method else "mixed"
         if (self.fitted is None) != (other.fitted is None):
             raise EstimateError(f"proper tables add to proper tables; found {self.method} and {other.method}")
@@ -213,7 +217,7 @@ class Estimate:
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was cached
 
-    __dir__ = hiding("agreement", "covariance_of", "fitted", "groups", "proper")
+    __dir__ = hiding("agreement", "covariance_of", "fitted", "groups", "kept", "proper")
 
     def __repr__(self) -> str:
         of = f"{' x '.join(self.names)}, {how_many(self.n, 'report')}"
@@ -270,7 +274,8 @@ def estimate(
         )
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
-    est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources).about(subject)
+    est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources, kept=made.kept)
+    est = est.about(subject)
     if made.proper is None:
         return est
     return with_shrunk(est, made.proper) if method == "shrunk" else with_table(est, made.proper)

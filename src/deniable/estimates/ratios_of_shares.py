@@ -177,7 +177,8 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     """The correlation coefficient (phi) of two indicators, with its interval by Fieller.
 
     About the population, the interval of two flags leaves zero out exactly if the test of independence does, where
-    there are enough reports for that test.
+    there are enough reports for that test. Whoever skipped a question did not give the answer that is asked for;
+    `est.among(...)` has the correlation among those who answered.
 
     Parameters
     ----------

@@ -56,6 +56,7 @@ class Together:
     sure: int
     rate: str  # the false discovery rate of those that are sure
     surest: tuple[str, ...]
+    answered: bool  # whether some may be skipped, so that they are among those who answered both
     ranked: Chart | None
     square: Chart | None
     conditionals: tuple[Chart, ...]
@@ -238,6 +239,7 @@ def _together(plan: Plan, found: Findings) -> Together:
         sure=len(sure),
         rate=percent(SURE),
         surest=tuple(map(in_words, sure[:NAMED])),
+        answered=any(pair.answered for pair in tested),
         ranked=ranked_chart(tested),
         square=square_chart(list(titles.values()), tested, every=not (found.pairs.apart or found.pairs.nobody)),
         conditionals=tuple(

@@ -28,6 +28,8 @@ from deniable.text.width import isolated
 
 # RANKED is how many pairs the chart of the surest associations shows at most.
 RANKED = 15
+# SKIPPED is said of pairs where questions may be skipped.
+SKIPPED = " Who skipped a question is left out: each pair is among those who answered both."
 # SQUARE is how many features the heat map shows at most.
 SQUARE = 30
 
@@ -71,6 +73,7 @@ def _ranked_caption(pairs: Sequence[RankedPair], known: Sequence[RankedPair], sh
         " What comes out surest is partly luck: strengths are shrunken by as much, and intervals allow for it; the "
         "table has the strengths as they were found, too."
     )
+    caption += SKIPPED * any(pair.answered for pair in known[:shown])
     return caption + _merged_in_words(known[:shown]) + asked_in_words(pair.asked for pair in known[:shown])
 
 
@@ -103,6 +106,7 @@ def square_chart(questions: Sequence[str], pairs: Sequence[RankedPair], *, every
         )
     heading = "Every pair of questions" + ("" if every else " that some people were asked together")
     caption = _square_caption(shown) + (" A dot: nobody was asked both." if apart else "")
+    caption += SKIPPED * any(pair.answered for pair in shown)
     caption += _merged_in_words(shown) + asked_in_words(pair.asked for pair in shown)
     svg = association_map.draw(names, effects, name="square", title=heading, about=f"{caption} {SEE_TABLE}")
     return Chart("square", heading, caption, svg, _pair_table(heading, shown), note)
@@ -158,7 +162,7 @@ def _conditional_rows(found: Conditional, digits: int) -> Iterator[Row]:
     """The lines of a conditional chart: of a choice under a heading for each answer to the given question."""
     given, before = found.given.title, None
     for share in found.shares:
-        if len(found.what.columns) > 1:
+        if not isinstance(found.what, Flag):
             if share.among != before:
                 yield Row(interval_chart.heading([(given, share.among)]), heading=True)
             before = share.among
@@ -171,8 +175,9 @@ def _conditional_rows(found: Conditional, digits: int) -> Iterator[Row]:
 
 def _conditional_caption(found: Conditional) -> str:
     what, given = isolated(found.what.title), isolated(found.given.title)
-    among = f"among those with each answer to {given}."
-    if len(found.what.columns) > 1:
+    skipped = found.what.missing is not None or found.given.missing is not None
+    among = f"among those with each answer to {given}{', of those who answered both' * skipped}."
+    if not isinstance(found.what, Flag):
         return f"How the answers to {what} are distributed {among}"
     named = [replace(share, label=share.among) for share in found.shares]
     return f"How many say yes to {what} {among} {extremes_in_words(named)}"

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_standard_errors_over_waves_are_those_of_many_surveys(plan: dn.Plan, siz
         est = dn.estimate(waves, names)
         values.append(est.cell(a=True, b="w").value)
         if number % 10 == 0:  # they hardly vary
-            independent = dn.estimate(sum(waves[1:], start=waves[0]), names)
+            independent = dn.estimate(reduce(dn.Counts.with_those_of, waves), names)
             for found, of in ((variances, est), (alone, independent)):
                 found.append(of.cell(a=True, b="w").stderr ** 2)
     assert est.n == sizes[0]
@@ -182,7 +183,7 @@ def test_arms_are_kept_with_the_answers() -> None:
     rng = np.random.default_rng(5)
     waves = [dn.simulate.counts(truth, IN_ARMS, rng, n=6_000) for _ in range(3)]
     one, three = dn.estimate(waves[0], ["a", "b"]), dn.estimate(waves, ["a", "b"])
-    independent = dn.estimate(sum(waves[1:], start=waves[0]), ["a", "b"])
+    independent = dn.estimate(reduce(dn.Counts.with_those_of, waves), ["a", "b"])
     errors = [est.cell(a=True, b="w").stderr for est in (independent, three, one)]
     assert errors[0] < 0.9 * errors[1] < 0.9 * errors[2]
     assert three.about("respondents").cell(a=True, b="w").stderr < errors[1]
@@ -211,7 +212,7 @@ def test_standard_errors_over_waves_in_arms_are_those_of_many_surveys(sizes: lis
         est = dn.estimate(waves, names)
         values.append([est.cell(a=True, b="w").value, est.cell(b="v").value])
         if number % 5 == 0:  # they hardly vary
-            independent = dn.estimate(sum(waves[1:], start=waves[0]), names)
+            independent = dn.estimate(reduce(dn.Counts.with_those_of, waves), names)
             for found, of in ((said, est), (alone, independent)):
                 found.append([of.cell(a=True, b="w").stderr ** 2, of.cell(b="v").stderr ** 2])
     spread, error = np.var(values, axis=0), np.sqrt(2 / surveys)

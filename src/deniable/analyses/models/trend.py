@@ -18,6 +18,8 @@ import numpy as np
 from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
+from deniable.estimates.answer_groups.among import Among
+from deniable.estimates.answer_groups.different_answers import different_answers
 from deniable.estimates.answers_as_weights import Indicator, answer_places, feature_named, indicator
 from deniable.estimates.designs.crafted_reports import influence_in_one_survey
 from deniable.estimates.estimate import Estimate, estimate
@@ -184,7 +186,7 @@ class Trend:
 
 def trend(
     waves: Sequence[Any] | Mapping[str, Any],
-    what: Indicator | Callable[[Estimate], Result],
+    what: Indicator | Callable[[Any], Result],
     *,
     times: Sequence[float] | None = None,
 ) -> Trend:
@@ -194,10 +196,12 @@ def trend(
     ----------
     waves
         Estimates about the same subject, or counts, reports or paths to files of either (then it is about the
-        population), in order; names of waves are the keys of a mapping. Plans and epsilons may differ.
+        population), in order; names of waves are the keys of a mapping. Plans and epsilons may differ. Estimates may be
+        among those with certain answers, `est.among("smoker", [True, False])`.
     what
-        A flag's name, or a choice's answer or answers such as `("age", "65+")`; or a function of an estimate that gives
-        a result, such as `lambda est: est.mean_of("age", years)`, for waves that are estimates.
+        A flag's name, or a choice's answer or answers such as `("age", "65+")`, whose feature has the same answers in
+        all waves; or a function of an estimate that gives a result, such as `lambda est: est.mean_of("age", years)`,
+        for waves that are estimates.
     times
         The time of each wave; 0, 1, 2 and on without them.
 
@@ -224,11 +228,13 @@ def trend(
     when = np.arange(float(len(named))) if times is None else np.array(times, np.float64)
     if not np.isfinite(when).all() or np.ptp(when) == 0:
         raise EstimateError(f"the times of waves are finite and not all the same; found {when.tolist()}")
-    ests = [_estimate(one, what) for one in named.values()]
+    whom = [_estimate(one, what) for one in named.values()]
+    ests = list(map(_behind, whom))
     _check_different(named.values(), ests)
+    _check_same_answers(what, whom)
     if len(subjects := list(dict.fromkeys(str(est.subject) for est in ests))) > 1:
         raise EstimateError(f"waves are about the same subject; found {' and '.join(subjects)}")
-    results = tuple(_result(est, what) for est in ests)
+    results = tuple(_result(one, what) for one in whom)
     return Trend(tuple(map(str, named)), when, results, ests[0].subject, *_share_of(ests[0], what))
 
 
@@ -251,15 +257,43 @@ def _check_different(waves: Collection[Estimate | Counts], ests: Sequence[Estima
         sources = joined_sources(sources, est.sources, EstimateError, "a trend takes waves of different people; these")
 
 
+def _behind(wave: Any) -> Any:
+    """The estimate of everybody behind one that may be among some."""
+    return wave.est if isinstance(wave, Among) else wave
+
+
+def _check_same_answers(what: Any, waves: Sequence[Estimate | Among]) -> None:
+    """Refuse waves that ask a feature with different answers: the share of one of them is of something else."""
+    if callable(what):
+        return
+    name = indicator(_behind(waves[0]).features, what)[0]
+    features = [feature_named(_behind(one).features, name) for one in waves]
+    left = [
+        one.answers(own) if isinstance(one, Among) else range(own.levels)
+        for one, own in zip(waves, features, strict=True)
+    ]
+    every = [[own.answers[place] for place in places] for own, places in zip(features, left, strict=True)]
+    if len({frozenset(own) for own in every}) > 1:
+        raise EstimateError(
+            different_answers(
+                name,
+                every,
+                [own.missing for own in features],
+                "The share of an answer is then not that of the same question: estimate each wave, dn.estimate(wave, "
+                f"[{name!r}]), {{}}, and give these to dn.trend",
+            )
+        )
+
+
 def _listed(waves: Any) -> list[Any]:
     if isinstance(waves, Estimate | Counts | str) or not isinstance(waves, Sequence):
         raise EstimateError(f"a trend takes a list of estimates or counts; found {abbreviated(waves)}")
     return list(waves)
 
 
-def _estimate(wave: Any, what: Any) -> Estimate:
+def _estimate(wave: Any, what: Any) -> Estimate | Among:
     """The estimate of one wave."""
-    if isinstance(wave, Estimate):
+    if isinstance(wave, Estimate | Among):
         return wave
     if callable(what):
         raise EstimateError(
@@ -272,7 +306,7 @@ def _estimate(wave: Any, what: Any) -> Estimate:
     return estimate(counts, names).about("population")
 
 
-def _result(est: Estimate, what: Any) -> Result:
+def _result(est: Estimate | Among, what: Any) -> Result:
     """The result of one wave."""
     if callable(what):
         found = what(est)

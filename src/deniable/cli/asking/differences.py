@@ -93,9 +93,7 @@ def add_compare(commands: "Commands") -> None:
     command.add_argument("before", metavar="BEFORE", help=COUNTS)
     command.add_argument("after", metavar="AFTER", help="the same for the other survey")
     command.add_argument("names", nargs="+", metavar="FEATURE", help="the features of the table")
-    add_respondents(command)
-    add_level(command)
-    add_form(command)
+    _add_options(command)
     command.set_defaults(run=_compare)
 
 
@@ -107,13 +105,13 @@ def _compare(arguments: argparse.Namespace) -> None:
     before, after = (
         estimate_of([file], arguments.names, about=arguments.about) for file in (arguments.before, arguments.after)
     )
-    table = compare(before, after, level=arguments.level)
+    table = compare(among_answered(before, arguments), among_answered(after, arguments), level=arguments.level)
     show(table, arguments, before.features)
     draw(table, arguments)
 
 
 def _add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of a difference and of a mean."""
+    """Add the options of a difference, a comparison and a mean."""
     add_respondents(command)
     add_answered(command)
     add_level(command)

@@ -4,15 +4,17 @@ That somebody is among them is one more factor of every share's weights, so that
 among them is the same question as among everybody, with the same intervals as conditional shares have.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import nan
-from typing import Any
-
-import numpy as np
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from deniable.errors import EstimateError
+from deniable.estimates import ratios_of_shares
+from deniable.estimates.answer_groups.among_table import AmongTable, among_table
+from deniable.estimates.answer_groups.left_answers import in_words
+from deniable.estimates.answer_groups.results_table import tidy_results
 from deniable.estimates.answers_as_weights import (
     Features,
     Indicator,
@@ -22,26 +24,40 @@ from deniable.estimates.answers_as_weights import (
     cell_weights,
     feature_named,
     features_given,
+    indicator,
     names_of,
-    of_one_type,
     places_of,
     two_indicators,
     two_shares,
 )
 from deniable.estimates.interface import AnyEstimate
+from deniable.estimates.pairs import association as pair_association
 from deniable.estimates.ratios_of_shares import asked
 from deniable.estimates.weighted_sums import Answers, OneOrMore
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.inference.results import JointAnswer
+from deniable.inference.results import Association, Independence, JointAnswer
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
-from deniable.tables.table import SHARES, About, Column, Table
-from deniable.text.fixed_phrases import answer_as_text
+from deniable.tables.table import SHARES, About, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Product = dict[str, Array]  # weights of the features that a share looks at
+
+
+def _before(name: str) -> Callable[..., NoReturn]:
+    """A method of estimates that those among some respondents do not have, as it is about everybody."""
+
+    def refused(self: object, *_: Any, **__: Any) -> NoReturn:  # noqa: ARG001 - a method
+        raise EstimateError(f"call {name}(...) before among(...), as it is about everybody: est.{name}(...).among(...)")
+
+    refused.__doc__ = f"Refuse `{name}`, which is called before `among`: it is about everybody."
+    return refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,6 +156,48 @@ class Among:
         pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
         return self.of(ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
+    def plot(self, kind: str | None = None, *, ax: "Axes | None" = None, path: str | Path | None = None) -> "Figure":
+        """Draw the shares among these respondents with their intervals, as `table().plot()` does."""
+        return self.table().plot(kind, ax=ax, path=path)
+
+    # What an estimate is told about everybody has to be told before some are left out.
+    about, given, merge, poststratify = map(_before, ("about", "given", "merge", "poststratify"))
+
+    def correlation(self, first: Indicator, second: Indicator) -> JointAnswer:
+        """The correlation coefficient (phi) of two indicators among these respondents; see `Estimate.correlation`.
+
+        Examples
+        --------
+        >>> round(est.among("age", ["45-64", "65+"]).correlation("smoker", ("age", "65+")).value, 3)
+        -0.04
+        """
+        names = [indicator(self.est.features, what)[0] for what in (first, second)]
+        found = ratios_of_shares.correlation(self._of_pair("correlation", *names), first, second)
+        return replace(found, n=self.est.n)
+
+    def association(self, first: str, second: str) -> Association:
+        """Cramer's V and mutual information of two features among these respondents; see `Estimate.association`.
+
+        Examples
+        --------
+        >>> round(est.among("age", ["30-44", "45-64", "65+"]).association("smoker", "age").cramers_v.value, 3)
+        0.042
+        """
+        found = pair_association.association(self._of_pair("association", first, second), first, second)
+        return Association(*(replace(one, n=self.est.n) for one in (found.cramers_v, found.mutual_information)))
+
+    def independence(self, first: str, second: str) -> Independence:
+        """Wald's test of independence of two features in the population among these; see `Estimate.independence`.
+
+        Others, such as those who skipped both questions, may go together however they do.
+
+        Examples
+        --------
+        >>> est.among("age", ["30-44", "45-64", "65+"]).independence("smoker", "age").degrees
+        2
+        """
+        return pair_association.independence(self._of_pair("independence", first, second).apart, first, second)
+
     def mean_of(self, name: str, scores: Mapping[str | bool, float] | None = None, **options: Any) -> Any:
         """The mean of scores of a feature's answers among these respondents; see `Estimate.mean_of`.
 
@@ -173,6 +231,9 @@ class Among:
         """The places of a feature's answers that are not left out."""
         return list(self.kept.get(feature.name, range(len(feature.answers))))
 
+    def _of_pair(self, asker: str, *names: str) -> AmongTable:
+        return among_table(self.est, self.kept, names, asker)
+
     def _both(self, one: Product, own: Product) -> Product:
         for name, vector in own.items():
             feature = feature_named(self.est.features, name)
@@ -201,17 +262,7 @@ class Among:
     @property
     def who(self) -> str:
         """Whom all results are about, in words: those with certain answers; nothing if nobody is left out."""
-        told, answered = [], []
-        for name in self.kept:
-            feature = feature_named(self.est.features, name)
-            kept = [feature.answers[place] for place in self.answers(feature)]
-            if feature.missing is not None and kept == [one for one in feature.answers if one != feature.missing]:
-                answered.append(name)
-                continue
-            *first, last = map(answer_as_text, kept)
-            told.append(f"{name}: {' or '.join([', '.join(first), last] if first else [last])}")
-        who = [f"who answered {' and '.join(answered)}"] * bool(answered) + [f"with {'; '.join(told)}"] * bool(told)
-        return f"among those {' and '.join(who)}" if who else ""
+        return in_words((feature_named(self.est.features, name), self.kept[name]) for name in self.kept)
 
     def __repr__(self) -> str:
         return f"<{self.who}, of {self.est!r}>"
@@ -230,8 +281,9 @@ def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
     Returns
     -------
     Among
-        It has `cell`, `table`, `project`, `conditional`, `difference`, `ratio`, `odds_ratio`, `mean_of`, and `among`
-        again, with Fieller intervals: how many gave these answers is estimated, too.
+        It has `cell`, `table`, `project`, `conditional`, `difference`, `ratio`, `odds_ratio`, `correlation`,
+        `association`, `independence`, `mean_of`, `contrasts`, `plot`, and `among` again, with intervals that know that
+        how many gave these answers is estimated, too. `dn.compare` takes two of them.
 
     Examples
     --------
@@ -241,30 +293,7 @@ def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:
     return Among(est, {}, names_of(est.features)).among(name, answers)
 
 
-def tidy_results(
-    features: Features, labels: Sequence[Sequence[Any]], found: Iterable[JointAnswer], about: About
-) -> Table:
-    """A table of results: a row for each, with its labels, value, standard error and interval."""
-    names, what, level, found = names_of(features), about.kind.value, about.level, list(found)
-    about = replace(about, influence=max((one.influence for one in found if one.enough), default=nan))
-    numbers = np.array([(one.value, one.stderr, *one.confidence_interval(level)) for one in found])
-    columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
-    if taken := set(names) & set(columns):
-        raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
-    labelled = zip(names, zip(*labels, strict=True), strict=True)
-    by_name: dict[str, Column] = {name: of_one_type(values) for name, values in labelled}
-    return Table(by_name | columns, names, about, tuple(features))
-
-
 def _listed(answers: Any) -> list[Any]:
     if isinstance(answers, str | bool) or not isinstance(answers, Iterable):
         return [answers]
     return list(answers)
-
-
-def only_answered(est: Any) -> Any:
-    """An estimate among those who answered all its questions: without missing answers."""
-    for feature in est.features:
-        if feature.missing is not None:
-            est = est.among(feature.name, [answer for answer in feature.answers if answer != feature.missing])
-    return est

@@ -13,7 +13,8 @@ from typing import Any, overload
 import numpy as np
 
 from deniable.errors import EstimateError, abbreviated, listed
-from deniable.estimates.answer_groups.among import Among, tidy_results
+from deniable.estimates.answer_groups.among import Among
+from deniable.estimates.answer_groups.results_table import tidy_results
 from deniable.estimates.answers_as_weights import (
     all_answers,
     answer_places,

@@ -19,6 +19,7 @@ from math import isnan, nan
 
 import numpy as np
 
+from deniable.estimates.answer_groups.among_group import AmongGroup
 from deniable.estimates.answer_groups.merged_group import MergedGroup
 from deniable.estimates.answers_as_weights import factors
 from deniable.estimates.designs.arm_kinds import ArmKind
@@ -98,6 +99,8 @@ def _told(ranges: Iterator[float]) -> float:
 def _range(group: Respondents, rows: Sequence[Array]) -> float:
     """The widest range of one report's own estimate, as a multiple of that of a report among all respondents."""
     match group:
+        case AmongGroup():
+            return _range_of_sums(group, flat(rows).reshape(-1, *(matrix.shape[1] for matrix in rows)))
         case MergedGroup():
             return _range(group.inner, [own @ each for own, each in zip(rows, group.maps, strict=True)])
         case BlockGroup():
@@ -114,6 +117,8 @@ def _range(group: Respondents, rows: Sequence[Array]) -> float:
 def _range_of_sums(group: Respondents, W: Array) -> float:
     """The widest range of one report's own estimate of sums whose weights are any tensors, one for each row."""
     match group:
+        case AmongGroup():
+            return _range_of_sums(group.inner, group.weights_behind(W)) * group.inner.n / group.n
         case MergedGroup():
             return _range_of_sums(group.inner, _along(W, [each.T for each in group.maps]))
         case BlockGroup():

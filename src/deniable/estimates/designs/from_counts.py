@@ -1,7 +1,7 @@
 """Counts of one survey or of several waves, as an estimate takes them: checked, with what they say of a table."""
 
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import nan, prod
 from typing import Any
@@ -17,8 +17,8 @@ from deniable.errors import (
     FitWarning,
     HomogeneityWarning,
     abbreviated,
-    listed,
 )
+from deniable.estimates.answer_groups.different_answers import different_answers
 from deniable.estimates.designs.arms_group import ArmsGroup
 from deniable.estimates.designs.groups import (
     SIZES_UNLIKELY,
@@ -57,6 +57,7 @@ class Read:
     proper: ProperTable | None
     agreement: Homogeneity | None = None  # of several surveys
     sources: Sources = field(default_factory=dict)  # whose reports they are
+    kept: bool = False  # whether a plan keeps answers, so that other estimates may be of the same people
 
 
 def read_counts(counts: Any, names: Any, method: str) -> Read:
@@ -74,7 +75,8 @@ def read_counts(counts: Any, names: Any, method: str) -> Read:
     for one in counts if several else [counts]:
         _warn_of_sizes(one)
         _warn_of_fit(one, names)
-    return replace(made, sources=_sources(counts if several else [counts]))
+    every = counts if several else [counts]
+    return replace(made, sources=_sources(every), kept=any(one.plan.kept for one in every))
 
 
 def _sources(counts: Sequence[Counts]) -> Sources:
@@ -182,18 +184,13 @@ def _check_waves(counts: Sequence[Any], names: Sequence[str]) -> None:
 
 def _different_answers(name: str, counts: Sequence[Counts]) -> str:
     """What is said of a feature that surveys ask with different answers: which of them, and what can be done."""
-    every = [[str(answer) for answer in one.plan.schema[name].answers] for one in counts if name in one.plan]
-    common = set(every[0]).intersection(*every)
-    odd = [f"survey {place} has {listed(apart)}" for place, own in enumerate(every, 1) if (apart := _but(own, common))]
-    told = f"{'; '.join(odd)}. " if odd else "the same ones in another order, or with other edges or labels. "
-    return (
-        f"the surveys ask {name!r} with different answers: {told}Only what is asked alike is combined: estimate each "
-        f"survey by itself, and compare them by dn.compare; in Python est.merge({name!r}, ...) puts answers together"
+    every = [one.plan.schema[name] for one in counts if name in one.plan]
+    return different_answers(
+        name,
+        [feature.answers for feature in every],
+        [feature.missing for feature in every],
+        "Only what is asked alike is combined: estimate each survey by itself, {}, and compare them with dn.compare",
     )
-
-
-def _but(answers: Sequence[str], others: Collection[str]) -> list[str]:
-    return [answer for answer in answers if answer not in others]
 
 
 def _warn_of_arms(agreement: Homogeneity, names: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ the most that they can share, so that no standard error is too small if some peo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class KeptWaves(DenseGroup):
 
 def kept_waves(counts: Sequence[Counts], names: Sequence[str], method: str) -> KeptWaves:
     """The estimated truth of these features among people who sent kept answers of one plan in several waves."""
-    added, widest = sum(counts[1:], start=counts[0]), max(counts, key=lambda one: one.n)
+    added, widest = reduce(Counts.with_those_of, counts), max(counts, key=lambda one: one.n)
     sent = _sent(added, names, method)
     kept, beta = of_kept_answers(added.plan), shared(counts)
     same = len({one.n for one in counts}) == 1

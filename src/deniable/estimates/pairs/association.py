@@ -25,10 +25,14 @@ from deniable.inference.ratios import AbsoluteDistribution, RatioDistribution, w
 from deniable.inference.results import Association, Independence, JointAnswer, Merged, effective_n
 from deniable.inference.tensors import along, sandwich
 from deniable.inference.trust import SLACK, Bools
+from deniable.survey.schema import Feature
 
 
 def association(est: AnyEstimate, first: str, second: str) -> Association:
     """The strength of association of two features: Cramer's V and mutual information, corrected for their bias.
+
+    A missing answer counts as an answer, so that people who skip both questions make these go together;
+    `est.among(...)` has the association among those who answered.
 
     Parameters
     ----------
@@ -105,9 +109,14 @@ def _merged(
     rows = all_answers(est.features)
     if not all(subject in group.subjects for group in groups):
         return rows, ()
-    for part in merged_parts(groups, rows, subject, mutual=mutual):
+    missing = [_place_of_missing(feature) for feature in est.features]
+    for part in merged_parts(groups, rows, subject, missing=missing, mutual=mutual):
         return part.rows, merged_answers(est.features, [order[0] for order in part.orders], part.rows)
     return rows, ()
+
+
+def _place_of_missing(feature: Feature) -> int | None:
+    return None if feature.missing is None else list(feature.answers).index(feature.missing)
 
 
 def independence(est: AnyEstimate, first: str, second: str) -> Independence:
@@ -115,7 +124,8 @@ def independence(est: AnyEstimate, first: str, second: str) -> Independence:
 
     Of a sum of estimates it tests independence within each group of respondents (a stratified test, as Cochran's,
     Mantel's and Haenszel's): two groups that differ may be independent each, though their mixture is not. For the
-    population that several waves have in common, ask the estimate of all of them, `dn.estimate([...])`.
+    population that several waves have in common, ask the estimate of all of them, `dn.estimate([...])`. A missing
+    answer counts as an answer; `est.among(...)` has the test among those who answered.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 A feature keeps its commonest answers, and all others become one answer. Which they are is decided from the margins
 alone: answers are merged, the rarest first, until there would be enough reports if the features were independent. So
 what is measured does not depend on how the features go together, and its interval holds as if it had been asked for.
+A missing answer is merged with no other: who skipped a question did not answer it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from deniable.estimates.answer_groups.among_group import AmongGroup
 from deniable.estimates.interface import Respondents, total
 from deniable.estimates.respondent_group import Group, normal_if_independent
 from deniable.inference.about_whom import Subject
@@ -65,53 +67,80 @@ def _margin_rows(rows: Sequence[Array]) -> Iterator[list[Array]]:
 
 
 def merged_parts(
-    groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool = False
+    groups: Sequence[Respondents],
+    rows: Sequence[Array],
+    subject: Subject,
+    *,
+    missing: Sequence[int | None] = (None, None),
+    mutual: bool = False,
 ) -> Iterator[Part]:
     """Pairs, many of one group or one, that rare answers keep from being answered: a part for each way to merge.
 
-    Mutual information, which divides by every cell, needs more of them merged than Cramer's V and the test do.
+    `missing` are the places of missing answers of one pair, which stay as they are; many pairs have none left. Mutual
+    information, which divides by every cell, needs more answers merged than Cramer's V and the test do.
     """
-    if all(len(matrix) <= FEWEST_ANSWERS for matrix in rows):
+    fewest = [FEWEST_ANSWERS + (place is not None) for place in missing]
+    if all(len(matrix) <= least for matrix, least in zip(rows, fewest, strict=True)):
         return
     first, many = groups[0], groups[0].truth.ndim > len(rows)
     if many:
-        assert isinstance(first, Group)
+        assert isinstance(first, Group | AmongGroup)
         first, orders = _with_commonest_first(first)
         groups, sorted_rows = [first], list(rows)
     else:
-        orders = [np.argsort(-shares, kind="stable")[None] for shares in _margin_shares(groups, rows)]
+        margins_of = zip(_margin_shares(groups, rows), missing, strict=True)
+        orders = [_commonest_first(shares, place)[None] for shares, place in margins_of]
         sorted_rows = [matrix[order[0]] for matrix, order in zip(rows, orders, strict=True)]
 
     def some(places: Places) -> Sequence[Respondents]:
-        return [first.of_tables(places)] if many and isinstance(first, Group) else groups
+        return [first.of_tables(places)] if many and isinstance(first, Group | AmongGroup) else groups
 
     def left(kept: Kept) -> list[Array]:
         return [pooled(matrix, own) for matrix, own in zip(sorted_rows, kept, strict=True)]
 
     shares = [np.atleast_2d(own) for own in _margin_shares(groups, sorted_rows)]
-    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject, mutual=mutual))
+    kept = kept_answers(shares, lambda places, own: _enough(some(places), left(own), subject, mutual=mutual), fewest)
     for places, pattern in _alike(kept):
         if pattern != tuple(map(len, sorted_rows)):
             yield Part(places, some(places), left(pattern), [order[places] for order in orders])
 
 
-def _with_commonest_first(group: Group) -> tuple[Group, list[Places]]:
+def _commonest_first(shares: Array, missing: int | None) -> Places:
+    """The places of a feature's answers, the commonest first; a missing answer, which is not merged, before all."""
+    first = np.zeros(len(shares))
+    if missing is not None:
+        first[missing] = -1
+    return np.lexsort((-shares, first))
+
+
+def _with_commonest_first(group: Group | AmongGroup) -> tuple[Group | AmongGroup, list[Places]]:
     """Many pairs with the columns of each choice sorted, the commonest answer first, and the places they come from.
 
     All columns of a choice have the same noise, so one matrix of weights then merges the rarest answers of all pairs;
-    weights of centring go with their columns.
+    weights of centring go with their columns. Among some respondents the columns of answers that are left are sorted.
     """
-    truth, places, axes = group.truth, [], list(group.axes)
-    for axis, shares in enumerate(_margin_shares([group], [answer_rows(each.columns) for each in group.axes])):
-        if group.axes[axis].m == 1:
-            places.append(np.tile([0, 1], (len(shares), 1)))
+    behind = group.inner if isinstance(group, AmongGroup) else group
+    assert isinstance(behind, Group)
+    rows, orders = [answer_rows(length - 1) for length in group.truth.shape[:2]], []
+    for axis, shares in enumerate(_margin_shares([group], rows)):
+        if shares.shape[1] <= FEWEST_ANSWERS:
+            orders.append(np.tile(np.arange(shares.shape[1]), (len(shares), 1)))
             continue
         order = np.argsort(-shares, axis=1, kind="stable")
-        places.append(order)
-        axes[axis] = axes[axis].in_order(order)
-        whole = np.concatenate([np.zeros((len(order), 1), np.int64), 1 + order], axis=1).T
-        truth = np.take_along_axis(truth, np.expand_dims(whole, 1 - axis), axis=axis)
-    return replace(group, axes=tuple(axes), truth=truth), places
+        orders.append(order)
+        behind = _in_order(behind, axis, order, group.maps[axis] if isinstance(group, AmongGroup) else None)
+    return (group.again(behind) if isinstance(group, AmongGroup) else behind), orders
+
+
+def _in_order(group: Group, axis: int, order: Places, left: Array | None) -> Group:
+    """Many pairs with the columns of one axis, or of the entries that are left of it, in another order for each."""
+    columns = np.arange(group.axes[axis].columns) if left is None else left[1:, 1:].argmax(axis=1)
+    every = np.tile(np.arange(group.axes[axis].columns), (len(order), 1))
+    every[:, columns] = columns[order]
+    whole = np.concatenate([np.zeros((len(order), 1), np.int64), 1 + every], axis=1).T
+    truth = np.take_along_axis(group.truth, np.expand_dims(whole, 1 - axis), axis=axis)
+    axes = [own.in_order(every) if place == axis else own for place, own in enumerate(group.axes)]
+    return replace(group, axes=tuple(axes), truth=truth)
 
 
 def merged_answers(features: Sequence[Feature], orders: Sequence[Places], rows: Sequence[Array]) -> tuple[Merged, ...]:
@@ -123,7 +152,11 @@ def merged_answers(features: Sequence[Feature], orders: Sequence[Places], rows: 
     )
 
 
-def kept_answers(shares: Sequence[Array], enough: Callable[[Places, Kept], Bools]) -> Places:
+def kept_answers(
+    shares: Sequence[Array],
+    enough: Callable[[Places, Kept], Bools],
+    fewest: Sequence[int] = (FEWEST_ANSWERS, FEWEST_ANSWERS),
+) -> Places:
     """How many answers each feature of each pair is left with: all, if merging is not needed or does not help.
 
     The shares are of answers, the commonest first, pairs in the first axis. `enough` says of the pairs at some places
@@ -131,9 +164,9 @@ def kept_answers(shares: Sequence[Array], enough: Callable[[Places, Kept], Bools
     number of steps is found by bisection.
     """
     steps = [np.tile([each.shape[1] for each in shares], (len(shares[0]), 1))]
-    while (steps[-1] > FEWEST_ANSWERS).any():
+    while (steps[-1] > np.array(fewest)).any():
         kept = steps[-1].copy()
-        rarest = np.stack([_rarest(own, kept[:, k]) for k, own in enumerate(shares)], axis=-1)
+        rarest = np.stack([_rarest(own, kept[:, k], fewest[k]) for k, own in enumerate(shares)], axis=-1)
         some = np.flatnonzero(np.isfinite(rarest).any(axis=1))
         kept[some, rarest[some].argmin(axis=1)] -= 1
         steps.append(kept)
@@ -164,11 +197,11 @@ def _alike(kept: Places) -> Iterator[tuple[Places, Kept]]:
         yield np.flatnonzero((kept == pattern).all(axis=1)), (int(pattern[0]), int(pattern[1]))
 
 
-def _rarest(shares: Array, kept: Places) -> Array:
+def _rarest(shares: Array, kept: Places, fewest: int) -> Array:
     """The share of the rarest answer that is left, the merged one included; infinite if no more can be merged."""
     at = np.arange(len(shares))
     merged = np.cumsum(shares[:, ::-1], axis=1)[:, ::-1][at, kept - 1]
-    return np.where(kept > FEWEST_ANSWERS, np.minimum(merged, shares[at, kept - 2]), np.inf)
+    return np.where(kept > fewest, np.minimum(merged, shares[at, kept - 2]), np.inf)
 
 
 def _enough(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject, *, mutual: bool) -> Bools:
