@@ -2,18 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: test nightly test-spark test-engines quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
+.PHONY: test nightly longest damaged test-spark test-engines quick audit mutate check demo bench studies figures durability fuzz docs js js-all serve-demo clean
 
 test: check  ## lint, types and all tests but the longest, on all processors
 	$(BIN)/pytest -n auto --dist worksteal -m "not nightly"
 
-nightly: .venv/dev  ## what is too long for every change: the longest tests, damaged files, kills and power cuts, odd requests, both clients, the audit; takes hours
+nightly: longest damaged durability fuzz js-all audit  ## what is too long for every change; takes hours, with -j2 half as long
+
+longest: .venv/dev  ## the longest tests
 	$(BIN)/pytest -n auto --dist worksteal -m nightly
+
+damaged: .venv/dev  ## 20 000 damaged files of each kind
 	DENIABLE_DAMAGED_FILES=20000 $(BIN)/pytest -n 0 -s tests/test_damaged_files.py
-	$(MAKE) durability
-	$(MAKE) fuzz
-	$(MAKE) js-all
-	$(MAKE) audit
 
 test-spark: .venv/spark  ## counting on Spark, and its SQL; needs a Java, and installs pyspark (half a gigabyte)
 	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk@17"; exit 1; }

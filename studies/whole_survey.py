@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import deniable as dn
+from deniable.analyses.whole_survey import third_order
 from deniable.analyses.whole_survey.whole_table import margin_of
 from studies.classic_tables import at_hand, rows_of, say_left_out
 
@@ -23,6 +24,8 @@ SETTINGS = ((1.0, 1), (2.0, 1), (4.0, 1), (2.0, 5))
 def run(*, quick: bool = False) -> None:
     runs = 2 if quick else RUNS
     simulated(runs)
+    small_shares(runs)
+    orders(runs)
     if not at_hand():
         return say_left_out("nltcs and adult")
     nltcs(runs)
@@ -114,6 +117,81 @@ def simulated(runs: int) -> None:
     print(f"\nthree latent classes, questions of {', '.join(map(str, levels))} answers\n{HEAD}")
     for epsilon, times in SETTINGS:
         over_runs(people, schema_of(rows), epsilon, times, runs)
+
+
+def rare() -> Any:
+    """Eight flags of two classes, all of them rare: 10 % of everybody, and 2 % of two at a time."""
+    schema = schema_of(np.ones((1, 8), int))
+    few, more = (dict.fromkeys(schema.names, share) for share in (0.05, 0.3))
+    return schema, dn.simulate.truth(schema, [(0.8, few), (0.2, more)]).shares
+
+
+def small_shares(runs: int) -> None:
+    """How often intervals hold the shares of cells by their size, of rare flags asked together and apart."""
+    schema, truth = rare()
+    halves = [schema.names[:4], schema.names[4:]]
+    plans: dict[str, tuple[dn.Plan, int]] = {
+        "all pairs, epsilon 1": (dn.design(schema, epsilon=1.0, order=2), 100_000),
+        "all pairs, epsilon 2": (dn.design(schema, epsilon=2.0, order=2), 30_000),
+        "all pairs, epsilon 4": (dn.design(schema, epsilon=4.0, order=2), 10_000),
+        "apart, epsilon 2 each": (dn.Plan(schema, epsilon=16.0), 10_000),
+        "apart, epsilon 4 each": (dn.Plan(schema, epsilon=32.0), 5_000),
+        "two blocks, epsilon 4 each": (dn.Plan(schema, epsilon=8.0, together=halves), 10_000),
+    }
+    print("\neight rare flags: held by 95 % intervals of tables of one, two and three, by the true share, in %")
+    print(f"{'':28}{'N':>8} {'one':>6}  two: below 5 %  above  three: below 1 %  1 to 5 %  above")
+    for title, (plan, n) in plans.items():
+        held: dict[tuple[int, int], list[bool]] = {}
+        for seed in range(2 * runs):
+            model = dn.fit(dn.simulate.counts(dn.simulate.truth(schema, truth), plan, seed, n=n))
+            for size in (1, 2, 3):
+                for places in some_tables(8, size)[:20]:
+                    table = model.table(*(schema.names[place] for place in places)).to_pydict()
+                    shares = margin_of(truth, places).reshape(-1)
+                    inside = (np.array(table["low"]) <= shares) & (shares <= np.array(table["high"]))
+                    for share, holds in zip(shares, inside, strict=True):
+                        held.setdefault((size, int(share > 0.01) + int(share > 0.05)), []).append(bool(holds))
+        means = {key: 100 * float(np.mean(found)) for key, found in held.items()}
+        print(
+            f"{title:28}{n:8,d} {means[1, 2]:6.1f}  {means[2, 1]:14.1f}  {means[2, 2]:5.1f}  {means[3, 0]:16.1f}"
+            f"  {means[3, 1]:8.1f}  {means[3, 2]:5.1f}",
+            flush=True,
+        )
+
+
+def orders(runs: int) -> None:
+    """What interactions of three do, beside a model of pairs of the same reports."""
+    levels, few = (2, 3, 2, 4, 2, 5, 3, 2), (3, 4, 2, 5, 2, 3)
+    classes = np.bincount(np.ravel_multi_index(latent(levels, 30_000, 1).T, levels), minlength=int(np.prod(levels)))
+    rng = np.random.default_rng(3)
+    some = np.zeros(int(np.prod(few)))
+    some[rng.choice(some.size, 40, replace=False)] = rng.dirichlet(np.ones(40))
+    odd = np.ones((2,) * 6) / 64
+    odd *= 1 + 0.7 * np.prod(np.array([1, -1])[np.indices(odd.shape)[:3]], axis=0)
+    wanted = {
+        "latent classes, pairs, epsilon 4": (classes.reshape(levels) / classes.sum(), 4.0, 2, 30_000),
+        "latent classes, threes, epsilon 2": (classes.reshape(levels) / classes.sum(), 2.0, 3, 150_000),
+        "40 of 720 combinations, threes, epsilon 2": (some.reshape(few), 2.0, 3, 20_000),
+        "one strong interaction of three, threes, epsilon 2": (odd, 2.0, 3, 30_000),
+    }
+    print("\norder 3, where it is taken: distances of tables of three and four, and held above 5 %, of four")
+    for title, (truth, epsilon, order, n) in wanted.items():
+        schema = schema_of(np.array(truth.shape)[None] - 1)
+        plan, found, taken = dn.design(schema, epsilon=epsilon, order=order), [], 0
+        for seed in range(runs):
+            counts = dn.simulate.counts(dn.simulate.truth(schema, truth), plan, seed, n=n)
+            model, before = dn.fit(counts), third_order.CHANCE
+            third_order.CHANCE = -1.0
+            pairs = dn.fit(counts)
+            third_order.CHANCE = before
+            taken += model.fit_quality.order == 3
+            found.append([*judged(pairs, truth), *judged(model, truth)])
+        three, four, _, held, three_now, four_now, held_three, held_now = np.mean(found, axis=0)
+        print(
+            f"{title:52} taken {taken:2d} of {runs}: three {three:.2f} -> {three_now:.2f}, four {four:.2f} -> "
+            f"{four_now:.2f}, held {held:.1f} -> {held_now:.1f} (three {held_three:.1f})",
+            flush=True,
+        )
 
 
 def many(*, quick: bool) -> None:
