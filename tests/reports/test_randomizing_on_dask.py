@@ -10,6 +10,7 @@ import pytest
 
 import deniable as dn
 from deniable.reports.engines import randomizing
+from deniable.reports.engines.engine import engine_of, total
 from deniable.reports.engines.randomizing import Job
 from deniable.reports.reading.problems import LeftOut
 
@@ -51,6 +52,21 @@ def test_after_an_error_the_folder_is_as_it_was_and_can_be_filled(client: Any, a
     assert dn.count(out, order=2).n == 8
     with pytest.raises(dn.DeniableError, match="out: is not empty"):
         dn.randomize(answers, PLAN, output=out, engine=client)
+
+
+@pytest.mark.parametrize("tasks", [5, 20, 100])
+def test_a_client_outlives_tasks_that_fail(client: Any, tasks: int) -> None:
+    """Sums of several steps are cancelled too, and nothing that failed is still to be done."""
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            total(engine_of(client), divided, tasks // 2, [[place] for place in range(tasks)])
+        assert total(engine_of(client), divided, -1, [[place] for place in range(tasks)]) == -tasks
+    assert client.status == "running"
+
+
+def divided(job: int, task: list[int]) -> int:
+    """Minus one for the job -1; an error for the task that the job names."""
+    return -1 if job < 0 else 1 // (task[0] - job)
 
 
 def late(job: Job, task: tuple[int, Any]) -> Any:

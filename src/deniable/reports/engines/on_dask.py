@@ -98,7 +98,12 @@ class _DaskRun(Run):
         return self.root.result()
 
     def cancel(self) -> None:
-        self.client.cancel([*self.leaves, self.root, self.shared], force=True)
+        """Cancel the root, then what it was made of: Dask's scheduler drops a client that cancels a task below others.
+
+        A step of the tree that no client holds any more is then forgotten, instead of being cancelled with its leaves.
+        """
+        for futures in ([self.root], list(self.leaves), [self.shared]):
+            self.client.cancel(futures)
 
 
 def _raise(future: Any) -> Any:
