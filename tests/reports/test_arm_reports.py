@@ -447,8 +447,8 @@ def test_memory_does_not_grow_with_the_files(tmp_path: Path) -> None:
     code = f"os.chdir({str(tmp_path)!r}); plan = dn.Plan.load('plan.json'); "
     written = [peak_kilobytes(f"{code}dn.randomize('{files}', plan, output='r.parquet')") for files in (8, 32)]
     kept = [peak_kilobytes(f"{code}dn.randomize('{files}', plan)") for files in (8, 32)]
-    assert written[1] - written[0] < 40_000
     assert kept[1] - kept[0] > 90_000
+    assert written[1] - written[0] < (kept[1] - kept[0]) / 5
 
 
 def test_nulls_are_shared() -> None:
