@@ -7,13 +7,16 @@ Respondents are the rows of a table, several times over where more are asked for
 import resource
 import time
 from itertools import combinations
+from math import nan
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import deniable as dn
 from deniable.analyses.whole_survey import third_order
-from deniable.analyses.whole_survey.whole_table import margin_of
+from deniable.analyses.whole_survey.contrasts import Terms
+from deniable.analyses.whole_survey.whole_table import WholeTable, margin_of
 from studies.classic_tables import at_hand, rows_of, say_left_out
 
 RUNS = 10
@@ -53,7 +56,7 @@ def some_tables(features: int, size: int, seed: int = 0) -> list[tuple[int, ...]
 
 
 def judged(model: Any, truth: Any, intervals: int = 30) -> list[float]:
-    """Distances of tables of three and four, then how often intervals of their cells above 5 % hold."""
+    """Distances of tables of three and four, then how often intervals of their cells above 5 % hold (nan: none)."""
     names, found = [feature.name for feature in model.schema], []
     held = []
     for size in (3, 4):
@@ -69,7 +72,7 @@ def judged(model: Any, truth: Any, intervals: int = 30) -> list[float]:
             shares = margin_of(truth, places).reshape(-1)
             low, high = np.array(table["low"]), np.array(table["high"])
             inside += list(((low <= shares) & (shares <= high))[shares > 0.05])
-        held.append(100 * float(np.mean(inside)))
+        held.append(100 * float(np.mean(inside)) if inside else nan)
     return [*found, *held]
 
 
@@ -166,13 +169,15 @@ def orders(runs: int) -> None:
     rng = np.random.default_rng(3)
     some = np.zeros(int(np.prod(few)))
     some[rng.choice(some.size, 40, replace=False)] = rng.dirichlet(np.ones(40))
-    odd = np.ones((2,) * 6) / 64
-    odd *= 1 + 0.7 * np.prod(np.array([1, -1])[np.indices(odd.shape)[:3]], axis=0)
+    flags = Terms((2,) * 6, tuple(one for size in (1, 2) for one in combinations(range(6), size)))
+    pairs_alone = WholeTable(flags).shares(rng.normal(0, 0.25, flags.count)).reshape((2,) * 6)
     wanted = {
         "latent classes, pairs, epsilon 4": (classes.reshape(levels) / classes.sum(), 4.0, 2, 30_000),
         "latent classes, threes, epsilon 2": (classes.reshape(levels) / classes.sum(), 2.0, 3, 150_000),
         "40 of 720 combinations, threes, epsilon 2": (some.reshape(few), 2.0, 3, 20_000),
-        "one strong interaction of three, threes, epsilon 2": (odd, 2.0, 3, 30_000),
+        "one strong interaction of three, threes, epsilon 2": (odd((2,) * 6), 2.0, 3, 30_000),
+        "the same, 2 to 4 answers, threes, epsilon 2": (odd((2, 3, 4, 2, 3, 2)), 2.0, 3, 50_000),
+        "interactions of two alone, threes, epsilon 2": (pairs_alone, 2.0, 3, 30_000),
     }
     print("\norder 3, where it is taken: distances of tables of three and four, and held above 5 %, of four")
     for title, (truth, epsilon, order, n) in wanted.items():
@@ -180,10 +185,9 @@ def orders(runs: int) -> None:
         plan, found, taken = dn.design(schema, epsilon=epsilon, order=order), [], 0
         for seed in range(runs):
             counts = dn.simulate.counts(dn.simulate.truth(schema, truth), plan, seed, n=n)
-            model, before = dn.fit(counts), third_order.CHANCE
-            third_order.CHANCE = -1.0
-            pairs = dn.fit(counts)
-            third_order.CHANCE = before
+            model = dn.fit(counts)
+            with mock.patch.object(third_order, "MOST_COEFFICIENTS", 0):
+                pairs = dn.fit(counts)
             taken += model.fit_quality.order == 3
             found.append([*judged(pairs, truth), *judged(model, truth)])
         three, four, _, held, three_now, four_now, held_three, held_now = np.mean(found, axis=0)
@@ -192,6 +196,12 @@ def orders(runs: int) -> None:
             f"{four_now:.2f}, held {held:.1f} -> {held_now:.1f} (three {held_three:.1f})",
             flush=True,
         )
+
+
+def odd(levels: tuple[int, ...]) -> Any:
+    """A truth whose first three features go together, though no two of them do: each is at its first answer or not."""
+    signs = [np.where(own == 0, 1.0, -1 / (m - 1)) for own, m in zip(np.indices(levels)[:3], levels, strict=False)]
+    return (1 + 0.7 * np.prod(signs, axis=0)) / np.prod(levels)
 
 
 def many(*, quick: bool) -> None:

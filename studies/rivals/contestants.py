@@ -38,7 +38,7 @@ class Contestant:
     wide: int = 20  # so many surveys of wide settings: more than five questions that have more than two answers
     orders: tuple[int, ...] = ORDERS
     flags_alone: bool = False
-    once: bool = False  # not wide settings with ten times as many respondents
+    once: bool = False  # not with ten times as many respondents
     questions: int = 16  # at most so many, if they have more than two answers
     cells: int = 10**6  # the largest tables
     bars: bool = False
@@ -51,7 +51,7 @@ class Contestant:
     def takes(self, setting: Setting) -> tuple[int, ...]:
         """The orders of tables that it takes part in."""
         flags = max(setting.levels) == 2
-        if (self.flags_alone and not flags) or (self.once and setting.wide and setting.times > 1):
+        if (self.flags_alone and not flags) or (self.once and setting.times > 1):
             return ()
         if not flags and len(setting.levels) > self.questions:
             return ()

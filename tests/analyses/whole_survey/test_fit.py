@@ -228,7 +228,7 @@ def test_tables_say_if_nothing_tells_how_far_the_model_is_off(model: Model) -> N
 
 def test_one_strong_interaction_of_three_is_not_lost_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three of six features go together in a way that no pair shows: intervals of a model of pairs hold there, too."""
-    monkeypatch.setattr(third_order, "CHANCE", 0.0)  # interactions of three are never in the model
+    monkeypatch.setattr(third_order, "MOST_COEFFICIENTS", 0)  # interactions of three are never in the model
     schema = dn.Schema([dn.Choice(f"q{k}", list("abcd")[:m]) if m > 2 else dn.Flag(f"q{k}") for k, m in enumerate((3, 4, 2, 2, 3, 2))])  # fmt: skip  # noqa: E501
     parity = (np.indices((3, 4, 2, 2, 3, 2))[:3] > 0).sum(axis=0) % 2
     truth = np.where(parity, 1.7, 0.3)

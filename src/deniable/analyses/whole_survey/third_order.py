@@ -2,7 +2,9 @@
 
 The model of order 3 has the interactions of three that blocks hold as further coefficients, with a prior variance of
 their own. It is taken if Stein's unbiased risk of all contrasts up to three is less for it than for the model of pairs.
-With y, A and m those of all contrasts up to three, and J the derivative of the pairs' means by their own estimate,
+That may be so where no three go together beyond their pairs, too: what blocks say of three has noise in common with
+what they say of two, so that pairs come out more precise beside it. With y, A and m those of all contrasts up to three,
+and J the derivative of the pairs' means by their own estimate,
 
     (y - m)'A(y - m) - dim y + 2 tr J
 
@@ -20,9 +22,6 @@ from deniable.analyses.whole_survey.reference import Reference, Whole
 from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk, padded
 from deniable.analyses.whole_survey.whole_table import WholeTable
 
-# Order 3 is not fitted where chance alone gives as much of interactions of three more often than this. The chi-square
-# takes the margins of the pairs as known, and is somewhat too large for that.
-CHANCE = 0.01
 # Order 3 is not taken where shrinkage leaves less than so many contrasts of three free: what then fits better is pairs.
 LEAST_FREE = 0.5
 # Why a model has order 2 where nothing else was looked at.
@@ -42,11 +41,9 @@ class ThirdOrder:
 def third_order(
     evidence: SurveyEvidence, machine: WholeTable, pairs: Fitted, at: Reference, left: LeftOut
 ) -> ThirdOrder:
-    """The model of order 3 beside that of pairs, whose table is given; not fitted where it can hardly pay."""
+    """The model of order 3 beside that of pairs, whose table is given; not fitted if nothing is known or too much."""
     if not left.known:
         return ThirdOrder(NOT_ASKED)
-    if left.p_value > CHANCE:
-        return ThirdOrder("chance explains what blocks say of interactions of three")
     terms = Terms(machine.terms.levels, (*machine.terms.sets, *evidence.threes))
     if terms.count > MOST_COEFFICIENTS:
         return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
