@@ -33,13 +33,16 @@ MOST_CELLS = 4096
 # The table of a model's pairs.
 GRAPH = Kind("chi_square", note="Tests of independence; in_model says whether the model holds the pair's interaction.")
 
-# CAVEAT is said below tables with interactions that are neither in the model nor tested.
 # NEVER_ASKED is said below tables of features that nobody was asked together.
 NEVER_ASKED = (
     "Nobody was asked both {} and {}: the model takes them as independent given the others, which no report can tell, "
     "so that there are no intervals."
 )
-CAVEAT = "Where more than two answers depend on each other beyond their pairs, intervals hold less often than they say."
+# CAVEATS are said below tables with interactions of more features than are in the model or tested, by how many are.
+CAVEATS = {
+    2: "Where three answers depend on each other beyond their pairs, intervals hold less often than they say.",
+    3: "Where four answers depend on each other beyond any three of them, intervals hold less often than they say.",
+}
 
 
 class Machine(Protocol):
@@ -250,9 +253,9 @@ class Model:
         if apart:
             first, second = apart[0]
             return Table(table.columns, table.keys, replace(table.about, caveat=NEVER_ASKED.format(first, second)))
-        if len(own) <= self.fit_quality.judged_features:
+        if len(own) <= (judged := self.fit_quality.judged_features):
             return table
-        return Table(table.columns, table.keys, replace(table.about, caveat=CAVEAT))
+        return Table(table.columns, table.keys, replace(table.about, caveat=CAVEATS[judged]))
 
     def _never_asked(self, first: int, second: int) -> bool:
         """Whether nobody was asked both of two features, by place."""
