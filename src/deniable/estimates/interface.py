@@ -55,7 +55,7 @@ class Respondents(Protocol):
 
     @property
     def unshrunk(self) -> "Respondents | None":
-        """The same mean with the covariance before it was shrunk, as a model's is; None where nothing is shrunk."""
+        """The linear estimate before it was shrunk, as a model's is; None where nothing is shrunk."""
 
     @property
     def linear(self) -> "tuple[Respondents, ...]":

@@ -232,14 +232,14 @@ def _product_sum(
     sampling = float(total([group.sampling_covariance(vectors, vectors) for group in est.groups]))
     crafted = influence(est.groups, [vector[None] for vector in vectors])
     unshrunk = _unshrunk(est, [vector[None] for vector in vectors]) if bounded else None
-    before = nan if unshrunk is None else float(unshrunk.reshape(-1)[0])
+    before = None if unshrunk is None else unshrunk.at(0)
     return Answer(count, est.n, found, enough, exact, bounded, sampling, est.subject, null, crafted, before)
 
 
-def _unshrunk(est: AnyEstimate, rows: Sequence[Array]) -> Array | None:
-    """The variances of all combinations of rows before a model shrank them; None where nothing was shrunk."""
+def _unshrunk(est: AnyEstimate, rows: Sequence[Array]) -> Cumulants | None:
+    """All combinations of rows before a model shrank them; None where nothing was shrunk."""
     group = est.groups[0].unshrunk if len(est.groups) == 1 else None
-    return None if group is None else np.maximum(group.cumulants(rows, est.subject).variance, 0)
+    return None if group is None else group.cumulants(rows, est.subject)
 
 
 def _exact(est: AnyEstimate, weights: Sequence[Array]) -> OneColumn | None:

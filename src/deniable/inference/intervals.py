@@ -37,6 +37,8 @@ MANY_STEPS = 5
 FEWEST_DEGREES = 2.5
 # Shares are at least this far from 0 and 1 on the scale of log-odds, and intervals there at most this long.
 LEAST_SHARE, MOST_LOG_ODDS = 1e-15, 600.0
+# A shrunk share is near 0 (or 1) if it is within so many standard errors that it had before it was shrunk.
+NEAR = 2.0
 # A standard normal number is further from zero than this one time in a thousand.
 ONE_IN_A_THOUSAND = 3.29
 
@@ -120,23 +122,29 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
     return low, high
 
 
-def limits_of_shrunk_shares(found: Cumulants, n: int, unshrunk: Any, level: float) -> tuple[Array, Array]:
+def limits_of_shrunk_shares(found: Cumulants, n: int, unshrunk: Cumulants, level: float) -> tuple[Array, Array]:
     """The ends of a confidence interval, in respondents, of shares of n that a model has shrunk.
 
-    It is symmetric on the scale of log-odds, as a model's coefficients are normal on that of logarithms and the normal
-    interval of a small share is too short by as much as the share was found too small. It reaches 0 (or 1) where the
-    normal interval does, and is no longer on either side than that of the estimate before it was shrunk, whose variance
-    V grows with the share as that of a sample: t with (t - p)^2 = z^2 (V + |t - p| / n).
+    Away from the nearer of 0 and 1 it is symmetric on the scale of log-odds: a share that was found too small also has
+    too small a standard error. Towards it, it reaches as far as the estimate before it was shrunk would, as the noise
+    of randomizing does not shrink with the share. It is no longer than the interval of that estimate, whose variance V
+    grows with the share as that of a sample: t with (t - p)^2 = z^2 (V + |t - p| / n). Within NEAR standard errors of
+    that estimate from 0 or 1, a share that cannot be below zero comes out too large: there it is that interval.
     """
     z = normal_quantile(0.5 + level / 2)
-    p, spread = np.clip(found.mean / n, LEAST_SHARE, 1 - LEAST_SHARE), z * np.sqrt(np.maximum(found.variance, 0)) / n
-    odds, factor = p / (1 - p), np.exp(np.minimum(spread / (p * (1 - p)), MOST_LOG_ODDS))
-    growth = z**2 / (2 * n)
-    far = np.maximum(growth + np.sqrt(z**2 * unshrunk / n**2 + growth**2), spread)
-    low = np.where(p <= spread, 0.0, np.maximum(odds / (odds + factor), p - far))
-    high = np.where(1 - p <= spread, 1.0, np.minimum(odds * factor / (1 + odds * factor), p + far))
+    p, before = np.clip(found.mean / n, LEAST_SHARE, 1 - LEAST_SHARE), unshrunk.mean / n
+    spread, error = (np.sqrt(np.maximum(one.variance, 0)) / n for one in (found, unshrunk))
+    growth, common = z**2 / (2 * n), p > 0.5
+    reach = growth + np.sqrt((z * error) ** 2 + growth**2)
+    rare, apart = np.where(common, 1 - p, p), np.where(common, 1 - before, before)
+    odds, factor = rare / (1 - rare), np.exp(np.minimum(z * spread / (rare * (1 - rare)), MOST_LOG_ODDS))
+    near = rare < NEAR * error
+    low = np.where(near, apart - z * error, rare - z * np.maximum(error, spread))
+    away = np.minimum(odds * factor / (1 + odds * factor), rare + np.maximum(reach, z * spread))
+    high = np.where(near, apart + reach, away)
+    low, high = np.where(common, 1 - high, low), np.where(common, 1 - low, high)
     fixed = np.asarray(found.variance) == 0
-    return np.where(fixed, found.mean, n * low), np.where(fixed, found.mean, n * high)
+    return np.where(fixed, found.mean, n * np.clip(low, 0, 1)), np.where(fixed, found.mean, n * np.clip(high, 0, 1))
 
 
 def _quantiles(spare: Array, level: Any) -> Array:

@@ -33,7 +33,7 @@ class Answer(SingleResult):
     subject: Subject = Subject.POPULATION
     null: float = nan  # what `pvalue` tests against: 0 for contrasts
     influence: float = nan  # the most that 1 % of crafted reports could move the value; nan where that is not known
-    unshrunk: float = nan  # of a share that a model has shrunk, the variance of the count before that
+    unshrunk: Cumulants | None = None  # of a share that a model has shrunk, the count before that
 
     __dir__ = hiding("found", "exact", "bounded", "sampling_variance", "unshrunk", "limits", "remarks")
 
@@ -77,7 +77,7 @@ class Answer(SingleResult):
 
     def _limits(self, level: float) -> tuple[Array, Array]:
         """The ends in respondents, by the cumulants."""
-        if isnan(self.unshrunk):
+        if self.unshrunk is None:
             return limits(self.found, level)
         return limits_of_shrunk_shares(self.found, self.n, self.unshrunk, level)
 

@@ -6,10 +6,11 @@ exp(2 pi i k x / m), whose products are characters again: so the second moments 
 discrete Fourier transform. For flags both are the signs +1 and -1 (the Walsh-Hadamard transform).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from math import inf, prod
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from deniable.inference.one_feature import Array
 
 Places = tuple[int, ...]
 Complex = npt.NDArray[np.complex128]
+# No set of features has a variance of its own.
+NONE: Mapping[Places, float] = MappingProxyType({})
 
 
 @lru_cache(maxsize=256)
@@ -88,14 +91,18 @@ class Terms:
         """How many features each contrast is of."""
         return np.repeat([len(one) for one in self.sets], self.sizes)
 
-    def precisions(self, strength: float, third: float = inf) -> Array:
+    def precisions(self, strength: float, third: float = inf, own: Mapping[Places, float] = NONE) -> Array:
         """The prior precision of each coefficient, for strengths of shrinkage of interactions of two and of three.
 
         The logarithm of an interaction has the variance 1 / strength in every cell of every pair. That of a main effect
-        has 1, which hardly shrinks it, and as much more as the interactions with d - 1 others that it makes up for.
+        has 1, which hardly shrinks it, and as much more as the interactions with d - 1 others that it makes up for. The
+        coefficients of a set of features may have a variance of their own besides.
         """
         variance = {1: 1 + (len(self.levels) - 1) / strength, 2: 1 / strength, 3: 1 / third}
-        each = [size / variance[len(one)] for one, size in zip(self.sets, self.sizes, strict=True)]
+        each = [
+            1 / precise if (precise := variance[len(one)] / size + own.get(one, 0.0)) else inf
+            for one, size in zip(self.sets, self.sizes, strict=True)
+        ]
         return np.repeat(each, self.sizes)
 
     @cached_property

@@ -117,6 +117,11 @@ class SurveyEvidence:
         return sorted(found, key=lambda one: (len(one), one))
 
     @cached_property
+    def asked_together(self) -> frozenset[Places]:
+        """All pairs of features that some arm asks together."""
+        return frozenset(one for one in self.sets if len(one) == 2)
+
+    @cached_property
     def threes(self) -> list[Places]:
         """All sets of three features that some block holds."""
         return sorted({one for part in self.seen for one in part.sets(3) if len(one) == 3})

@@ -1,21 +1,23 @@
 """`fit`: a model of the whole survey from its counts."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from deniable.analyses.whole_survey.contrasts import Places, Terms, set_contrasts
+from deniable.analyses.whole_survey.contrasts import NONE, Places, Terms, set_contrasts
 from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS, Graph, dependency_graph
 from deniable.analyses.whole_survey.evidence import SurveyEvidence, survey_evidence
 from deniable.analyses.whole_survey.junction_tree import JunctionTree
-from deniable.analyses.whole_survey.left_out import beyond_order_3, left_out
+from deniable.analyses.whole_survey.left_out import left_out
 from deniable.analyses.whole_survey.model import FitQuality, Model
 from deniable.analyses.whole_survey.pair_tests import PairTests, independent_margins, pair_tests
 from deniable.analyses.whole_survey.reference import Reference, Whole
 from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk
+from deniable.analyses.whole_survey.surprises import beyond_shrinkage, own_variances
 from deniable.analyses.whole_survey.third_order import NOT_ASKED, ONLY_PAIRS, third_order
 from deniable.analyses.whole_survey.whole_table import MOST_CELLS, WholeTable
 from deniable.counts.as_counts import as_counts, no_counts
@@ -23,6 +25,8 @@ from deniable.counts.counts import Counts
 from deniable.errors import EstimateError
 from deniable.inference.one_feature import Array
 
+# A model of pairs is fitted so many times, each time with the table and the surprising pairs of the time before.
+ROUNDS = 3
 # A survey has at most so many features.
 MOST_FEATURES = 100
 # No model is fitted where chance explains all association more often than this, and interactions are this noisy.
@@ -31,26 +35,67 @@ UNLIKELY, NOISY = 1e-3, 0.1
 
 @dataclass(frozen=True, eq=False)
 class Laplace:
-    """The covariance of margins by the delta method, from that of the coefficients (Laplace's method)."""
+    """The covariance of margins by the delta method, from that of the coefficients (Laplace's method).
+
+    Interactions of pairs that a model leaves out, though they were asked, have in it what their reports say of them.
+    """
 
     machine: WholeTable | JunctionTree
     fitted: Fitted
+    evidence: SurveyEvidence
+    at: Reference  # at which the covariance of estimates is evaluated
 
     def covariance(self, places: Places) -> Array:
         """The covariance of the shares of the cells of a margin, in C order."""
         slope = self.machine.gradient(self.fitted.coefficients, places)
-        return np.asarray(slope @ self.fitted.posterior @ slope.T)
+        found = slope @ self.fitted.posterior @ slope.T
+        for one, apart, V in self._left_out(places):
+            rows = _over_cells(self._levels(places), places, one)
+            found += rows.T @ (V + np.outer(apart, apart)) @ rows  # second moments about the model
+        return np.asarray(found)
 
-    def unshrunk(self, places: Places) -> Array:
-        """That of the generalized least squares estimate of the contrasts that the model has, as shares of cells."""
-        terms, rising = self.machine.terms, sorted(places)
-        levels = [terms.levels[place] for place in rising]
+    def unshrunk(self, places: Places) -> tuple[Array, Array]:
+        """How far the generalized least squares estimate is from the shares of the cells of a margin; its covariance.
+
+        It is that of the contrasts that the model has, and of the pairs that it leaves out; all others are the model's.
+        """
+        terms, levels = self.machine.terms, self._levels(places)
         sets = [one for one in terms.sets if set(one) <= set(places)]
         at = np.concatenate([np.arange(terms.count)[terms.slices[one]] for one in sets])
-        rows = np.concatenate([set_contrasts(levels, [place in one for place in rising]) for one in sets])
-        found = rows.T @ self.fitted.target.covariance[np.ix_(at, at)] @ rows / prod(levels) ** 2
-        order = np.arange(prod(levels)).reshape(levels).transpose([rising.index(place) for place in places]).reshape(-1)
-        return np.asarray(found[np.ix_(order, order)])
+        rows = np.concatenate([_over_cells(levels, places, one) for one in sets])
+        apart = (self.fitted.target.estimate - self.fitted.mean)[at] @ rows
+        covariance = rows.T @ self.fitted.target.covariance[np.ix_(at, at)] @ rows
+        for one, off, V in self._left_out(places):
+            rows = _over_cells(levels, places, one)
+            apart, covariance = apart + off @ rows, covariance + rows.T @ V @ rows
+        return np.asarray(apart), np.asarray(covariance)
+
+    def _levels(self, places: Places) -> list[int]:
+        return [self.machine.terms.levels[place] for place in places]
+
+    def _left_out(self, places: Places) -> Iterator[tuple[Places, Array, Array]]:
+        """Of each pair that was asked and left out: how far its estimate is from the model, and its covariance."""
+        for pair in combinations(sorted(places), 2):
+            if pair in self.machine.terms.slices or pair not in self.evidence.asked_together:
+                continue
+            terms = Terms(self.evidence.levels, ((pair[0],), (pair[1],), pair))
+            A, b = self.evidence.information(terms, self.at)
+            S, own = np.asarray(np.linalg.inv(A), np.float64), terms.slices[pair]
+            margin = self.machine.margin(self.fitted.coefficients, pair)
+            expected = set_contrasts(margin.shape, [True, True]) @ margin.reshape(-1)
+            yield pair, (S @ b)[own] - expected, S[own, own]
+
+
+def _over_cells(levels: Sequence[int], places: Places, one: Places) -> Array:
+    """What the mean of each contrast of a set of features adds to the shares of the cells of a table, in C order.
+
+    The contrasts of a set are in the survey's order, whatever the order of the table's features.
+    """
+    ranks = sorted(range(len(places)), key=lambda axis: places[axis])
+    rows = set_contrasts([levels[axis] for axis in ranks], [places[axis] in one for axis in ranks])
+    rising = np.asarray(rows).reshape(-1, *(levels[axis] for axis in ranks))
+    order = [ranks.index(axis) + 1 for axis in range(len(places))]
+    return np.asarray(rising.transpose([0, *order]).reshape(len(rows), -1) / prod(levels))
 
 
 def fit(counts: Any) -> Model:
@@ -95,14 +140,17 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refer
     terms = Terms(evidence.levels, tuple(evidence.sets))
     machine = WholeTable(terms)
     begun: Mapping[float, Array] = NOWHERE
-    for _ in range(2):
-        best, begun = least_risk(fits(machine, Target.of(*evidence.information(terms, at)), begun=begun))
-        at = _table(machine, best)
+    own: Mapping[Places, float] = NONE
+    for _ in range(ROUNDS):
+        target = Target.of(*evidence.information(terms, at))
+        best, begun = least_risk(fits(machine, target, own=own, begun=begun))
+        at, own = _table(machine, best), own_variances(best, terms)
     left = left_out(evidence, at.margin)
     third = third_order(evidence, machine, best, at, left)
     if third.machine and third.fitted:
         machine, best = third.machine, third.fitted
-        left = beyond_order_3(left, evidence, _table(machine, best).margin)
+        left = replace(left, held=frozenset(evidence.threes), own={})
+    left = replace(left, shrunk=beyond_shrinkage(best, machine.terms))
     quality = FitQuality(
         form="whole table",
         pairs=len(tests.tests),
@@ -117,7 +165,7 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refer
         order_because=third.because,
         left_out=left,
     )
-    spread = Laplace(machine, best)
+    spread = Laplace(machine, best, evidence, at)
     return Model(
         counts.plan.schema, counts.n, machine, best.coefficients, spread, evidence, tests, quality, dict(counts.sources)
     )
@@ -145,7 +193,7 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refere
         order_because=ONLY_PAIRS if evidence.threes else NOT_ASKED,
         left_out=left_out(evidence, lambda places: machine.margins(tables, places)[0]),
     )
-    spread = Laplace(machine, best)
+    spread = Laplace(machine, best, evidence, at)
     return Model(
         counts.plan.schema, counts.n, machine, best.coefficients, spread, evidence, tests, quality, dict(counts.sources)
     )

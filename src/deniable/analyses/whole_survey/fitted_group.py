@@ -22,12 +22,13 @@ ONLY_COUNTS = "tests of independence need an estimate straight from counts: dn.e
 class FittedGroup(DenseGroup):
     """A margin of a fitted model, about the population alone, and made from all respondents' reports.
 
-    Beside its covariance stands that of the estimate before it was shrunk (`loose`), over all entries. Of features that
-    nobody was asked together (`apart`, pairs of axes) no interval is given: the model takes them as independent given
-    the others, and no report says so.
+    Beside it stands the linear estimate before it was shrunk (`loose`, over all entries, with its covariance), from
+    which joint results have their intervals: shrinkage draws several shares the same way. Of features that nobody was
+    asked together (`apart`, pairs of axes) no interval is given: the model takes them as independent given the others,
+    and no report says so.
     """
 
-    loose: Array
+    loose: tuple[Array, Array]
     apart: tuple[tuple[int, int], ...]
 
     intervals_from = "posterior of the model"
@@ -36,31 +37,38 @@ class FittedGroup(DenseGroup):
     def of_shares(
         cls,
         n: int,
-        shares: Array,
-        covariance: Array,
-        loose: Array,
+        fitted: tuple[Array, Array],
+        loose: tuple[Array, Array],
         columns: Sequence[int],
         apart: Sequence[tuple[int, int]] = (),
     ) -> "FittedGroup":
-        """The group with these shares of cells, and both covariances, of features with so many evidence columns."""
+        """The group with these shares of cells and their covariance, before and after, of so many evidence columns."""
         sums = [margins(one) for one in columns]
         every = flattened(sums)
-        own, before = (n**2 * (every @ matrix @ every.T) for matrix in (covariance, loose))
-        return cls(n, n * along(shares, sums), {Subject.POPULATION: own}, (), before, tuple(apart))
+        (truth, own), before = (
+            (n * along(shares, sums), n**2 * (every @ covariance @ every.T)) for shares, covariance in (fitted, loose)
+        )
+        return cls(n, truth, {Subject.POPULATION: own}, (), before, tuple(apart))
 
     @property
-    def unshrunk(self) -> DenseGroup:
-        return DenseGroup(self.n, self.truth, {Subject.POPULATION: self.loose}, ())
+    def unshrunk(self) -> "FittedGroup":
+        truth, own = self.loose
+        return FittedGroup(self.n, truth, {Subject.POPULATION: own}, (), self.loose, self.apart)
+
+    @property
+    def linear(self) -> "tuple[FittedGroup, ...]":
+        return (self.unshrunk,)
 
     @property
     def asked(self) -> int:
         return self.n
 
     def project(self, axes: Sequence[int]) -> "FittedGroup":
-        loose = DenseGroup(self.n, self.truth, {Subject.POPULATION: self.loose}, ()).project(axes)
+        truth, own = self.loose
+        loose = DenseGroup(self.n, truth, {Subject.POPULATION: own}, ()).project(axes)
         kept = {axis: place for place, axis in enumerate(axes)}
         apart = tuple((kept[i], kept[j]) for i, j in self.apart if i in kept and j in kept)
-        return FittedGroup(*self._projected(axes), loose.dense(Subject.POPULATION), apart)
+        return FittedGroup(*self._projected(axes), (loose.truth, loose.dense(Subject.POPULATION)), apart)
 
     def unconditional_variances(self, subject: Subject) -> Array:
         return self.variances(subject)

@@ -9,7 +9,7 @@ sigma^2 instead, if it is larger: one strong interaction among many would be los
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
 
@@ -34,6 +34,7 @@ class LeftOut:
         default_factory=dict
     )  # that of three features, by rising place, if it is larger
     held: frozenset[Places] = frozenset()  # sets of three, by rising place, that are in the model, and have none of it
+    shrunk: Mapping[Places, float] = field(default_factory=dict)  # that of sets in the model beyond what shrinkage says
 
     @property
     def known(self) -> bool:
@@ -48,17 +49,20 @@ class LeftOut:
         return float(chdtrc(self.degrees, self.statistic)) if self.known else nan
 
     def covariance(self, places: Places, levels: tuple[int, ...]) -> Array:
-        """The covariance that interactions of three and more add to the shares of a table's cells, in C order."""
+        """The covariance that this adds to the shares of a table's cells, in C order."""
         cells, features = prod(levels), range(len(levels))
-        sets = [one for size in range(3, len(levels) + 1) for one in combinations(features, size)]
         added = np.zeros((cells, cells))
-        if self.known:
-            for one in sets:
+        for one in (one for size in range(2, len(levels) + 1) for one in combinations(features, size)):
+            if variance := self._variance(tuple(sorted(places[place] for place in one))):
                 rows = set_contrasts(levels, [place in one for place in features])
-                of = tuple(sorted(places[place] for place in one))
-                variance = self.own.get(of, 0.0 if of in self.held else self.variance)
                 added += variance / cells**2 * (rows.T @ rows)
         return added
+
+    def _variance(self, of: Places) -> float:
+        """What one contrast of a set of features may have beside its noise, or beside its posterior if it is held."""
+        if len(of) == 2 or of in self.held:
+            return self.shrunk.get(of, 0.0)
+        return self.own.get(of, self.variance) if self.known else 0.0
 
 
 def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
@@ -80,15 +84,6 @@ def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:
     variance = max(0.0, statistic - degrees) / weight if degrees else nan
     sure = {one: found for one, seen in by_three.items() if (found := _own_variance(seen)) > variance}
     return LeftOut(statistic, degrees, variance, sure)
-
-
-def beyond_order_3(left: LeftOut, evidence: SurveyEvidence, margin: Margin) -> LeftOut:
-    """What a model of order 3, whose margins are given, leaves out, from what one of pairs does.
-
-    Interactions of three that it holds have their posterior, and no variance but their own, where it shrinks them more
-    than chance explains. All others have the variance that those of three have against pairs.
-    """
-    return replace(left, held=frozenset(evidence.threes), own=left_out(evidence, margin).own)
 
 
 def _own_variance(seen: list[tuple[Array, Array]]) -> float:

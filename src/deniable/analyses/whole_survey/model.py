@@ -65,8 +65,8 @@ class Spread(Protocol):
     def covariance(self, places: Places) -> Array:
         """The covariance of the shares of the cells of a margin, in C order."""
 
-    def unshrunk(self, places: Places) -> Array:
-        """What that covariance would be if nothing were shrunk."""
+    def unshrunk(self, places: Places) -> tuple[Array, Array]:
+        """How far the shares of cells were from the model before they were shrunk, and their covariance then."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,10 +217,12 @@ class Model:
                 "features, or draw records with sample"
             )
         added = self.fit_quality.left_out.covariance(places, tuple(feature.levels for feature in features))
-        covariance, loose = (each(places) + added for each in (self.spread.covariance, self.spread.unshrunk))
+        apart_from, loose = self.spread.unshrunk(places)
         shares, columns = self.machine.margin(self.coefficients, places), [len(one.columns) for one in features]
+        before = shares + apart_from.reshape(shares.shape)
         apart = [(i, j) for i, j in combinations(range(len(places)), 2) if self._never_asked(places[i], places[j])]
-        group = FittedGroup.of_shares(self.n, shares, covariance, loose, columns, apart)
+        covariance = self.spread.covariance(places) + added
+        group = FittedGroup.of_shares(self.n, (shares, covariance), (before, loose + added), columns, apart)
         return Estimate(features, (group,), "whole survey", fitted=group.truth, sources=self.sources)
 
     def table(self, *names: str, level: float = 0.95) -> Table:

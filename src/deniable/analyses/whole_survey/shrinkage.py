@@ -12,7 +12,7 @@ Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from deniable.analyses.whole_survey.contrasts import Terms
+from deniable.analyses.whole_survey.contrasts import NONE, Places, Terms
 from deniable.inference.one_feature import Array
 from deniable.text.progress import told
 
@@ -29,7 +29,8 @@ STRENGTHS = tuple(4.0**power for power in range(8, -5, -1))
 # The path of strengths ends where the estimated risk has clearly been above its least for so many of them.
 PATIENCE = 2
 # Risks that differ by less than this are alike. Of strengths that are alike the least is taken: where the risk cannot
-# tell whether there is any interaction, an interval must not say that there is none.
+# tell whether there is any interaction, an interval must not say that there is none. Interactions of three, of which
+# there are many more, are shrunk as far as the risk allows; what that hides is added to intervals.
 ALIKE = 1.0
 # Gauss-Newton ends where a step promises less than this of misfit, which is in units of a chi-square.
 TOLERANCE = 1e-3
@@ -86,6 +87,7 @@ class Fitted:
     mean: Array
     covariance: Array
     third: float = inf  # the strength of interactions of three
+    own: Mapping[Places, float] = field(default_factory=dict)  # further prior variances of coefficients, by set
 
     @property
     def varied(self) -> float:
@@ -117,21 +119,30 @@ class Fitted:
 
 
 def fits(
-    machine: DenseMachine, target: Target, pairs: Fitted | None = None, *, begun: Mapping[float, Array] = NOWHERE
+    machine: DenseMachine,
+    target: Target,
+    pairs: Fitted | None = None,
+    *,
+    own: Mapping[Places, float] = NONE,
+    begun: Mapping[float, Array] = NOWHERE,
 ) -> Iterator[Fitted]:
     """Fits from much shrinkage to little, until Stein's risk has clearly risen, and then beside the best of them.
 
-    With a model of pairs, it is interactions of three that are shrunk more or less, beside pairs as far as they were.
+    With a model of pairs, it is interactions of three that are shrunk more or less, beside pairs as far as they were,
+    and never less than these: a model that goes through the noise of three has coefficients so large that the
+    derivative in Stein's risk says nothing of them.
     Each fit begins where the one before it ended, or at coefficients that are given for its strength.
     """
 
     def at(strength: float, c: Array) -> Fitted:
         c = begun.get(strength, c)
-        return fit_at(machine, target, *((pairs.strength, c, strength) if pairs else (strength, c)))
+        two, three = (pairs.strength, strength) if pairs else (strength, inf)
+        return fit_at(machine, target, two, c, three, own)
 
     made: list[Fitted] = []
+    least_strength = pairs.strength if pairs else 0.0
     start = padded(pairs.coefficients if pairs else np.zeros(0), machine.terms)
-    for strength in STRENGTHS:
+    for strength in (one for one in STRENGTHS if one >= least_strength):
         made.append(at(strength, made[-1].coefficients if made else start))
         yield made[-1]
         least = min(one.risk for one in made)
@@ -140,6 +151,8 @@ def fits(
     best = _chosen(made)
     place = made.index(best)
     for times, beside in ((2.0, made[place - 1 : place]), (0.5, made[place + 1 : place + 2])):
+        if times * best.varied < least_strength:
+            continue
         between = np.mean([one.coefficients for one in (best, *beside)], axis=0)
         yield at(times * best.varied, between)
 
@@ -151,9 +164,10 @@ def least_risk(tried: Iterator[Fitted]) -> tuple[Fitted, dict[float, Array]]:
 
 
 def _chosen(made: Sequence[Fitted]) -> Fitted:
-    """Of the fits whose risk is like the least, the one that is shrunk the least."""
+    """Of the fits whose risk is like the least, the one that shrinks pairs least, or interactions of three most."""
     least = min(one.risk for one in made)
-    return min((one for one in made if one.risk <= least + ALIKE), key=lambda one: one.varied)
+    alike = [one for one in made if one.risk <= least + ALIKE]
+    return min(alike, key=lambda one: one.strength if one.third == inf else -one.third)
 
 
 def padded(coefficients: Array, terms: Terms) -> Array:
@@ -161,9 +175,16 @@ def padded(coefficients: Array, terms: Terms) -> Array:
     return np.concatenate([coefficients, np.zeros(terms.count - len(coefficients))])
 
 
-def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array, third: float = inf) -> Fitted:
+def fit_at(
+    machine: DenseMachine,
+    target: Target,
+    strength: float,
+    c: Array,
+    third: float = inf,
+    own: Mapping[Places, float] = NONE,
+) -> Fitted:
     """The fit at one strength, by Gauss-Newton steps from coefficients to begin with."""
-    precisions = machine.terms.precisions(strength, third)
+    precisions = machine.terms.precisions(strength, third, own)
     mean, C = machine.moments(c)
     loss = _loss(target, precisions, c, mean)
     for _ in range(MOST_STEPS):
@@ -183,7 +204,7 @@ def fit_at(machine: DenseMachine, target: Target, strength: float, c: Array, thi
         else:
             break
         c, mean, C, loss = there, mean_there, C_there, loss_there
-    return Fitted(target, strength, precisions, c, mean, C, third)
+    return Fitted(target, strength, precisions, c, mean, C, third, own)
 
 
 def _progress(one: Fitted) -> str:

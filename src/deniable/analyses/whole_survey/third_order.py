@@ -20,6 +20,7 @@ from deniable.analyses.whole_survey.evidence import SurveyEvidence
 from deniable.analyses.whole_survey.left_out import LeftOut
 from deniable.analyses.whole_survey.reference import Reference, Whole
 from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk, padded
+from deniable.analyses.whole_survey.surprises import own_variances
 from deniable.analyses.whole_survey.whole_table import WholeTable
 
 # Order 3 is not taken where shrinkage leaves less than so many contrasts of three free: what then fits better is pairs.
@@ -47,10 +48,11 @@ def third_order(
     terms = Terms(machine.terms.levels, (*machine.terms.sets, *evidence.threes))
     if terms.count > MOST_COEFFICIENTS:
         return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
-    wider, begun = WholeTable(terms), NOWHERE
+    wider, begun, own = WholeTable(terms), NOWHERE, pairs.own
     for _ in range(2):
         target = Target.of(*evidence.information(terms, at))
-        best, begun = least_risk(fits(wider, target, pairs, begun=begun))
+        best, begun = least_risk(fits(wider, target, pairs, own=own, begun=begun))
+        own = own_variances(best, terms)
         at = Whole(wider.shares(best.coefficients).reshape(terms.levels))
     free = float(best.effective[terms.orders == 3].sum())
     if free < LEAST_FREE:
