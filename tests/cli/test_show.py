@@ -43,7 +43,7 @@ def test_a_plan_in_words(files: dn.Plan, capsys: pytest.CaptureFixture[str]) -> 
     out = shown(capsys, "plan.json")
     assert out.startswith(f"plan.json: a plan, {Path('plan.json').stat().st_size:,} bytes\n")
     assert f"Fingerprint {files.fingerprint}" in out
-    assert "NOT PROTECTED, shown as they are: region." in out
+    assert 'NOT PROTECTED, shown as they are: "region".' in out
     assert f"{files['smoker'].q:.2%}" in out
     rows = {line.split("  ")[0]: line for line in out[out.index("Belief in an answer") :].splitlines()}
     keep = Fraction(round(files["smoker"].q * 65536), 65536)  # randomized response: odds q / (1 - q)
@@ -211,4 +211,4 @@ def test_long_questions_are_folded_and_whole(capsys: pytest.CaptureFixture[str],
         out = shown(capsys, *(str(tmp_path / file) for file in files))
         assert max(len(line) for line in out.splitlines() if ".json" not in line) <= 112
         if len(files) == 1:
-            assert set(words) <= set(out[out.index("Belief in") :].split())
+            assert set(words) <= set(out[out.index("Belief in") :].replace('"', " ").split())

@@ -167,7 +167,7 @@ def test_the_promise_says_labels() -> None:
     words = client.promise(DESIGNS["missing answers in arms"].to_json())
     assert "Do you smoke?" in words
     assert "What do you drink?: Tea" in words
-    assert words.endswith("Not protected at all, but sent as it is: invited.")
+    assert words.endswith('Not protected at all, but sent as it is: "invited".')
     assert "Do you smoke?" not in client.promise(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0).to_json())
 
 
