@@ -285,6 +285,18 @@ def test_a_report_that_does_not_arrive_is_sent_again_the_same(served: Served, co
     assert len({*tried}) == 1
 
 
+@pytest.mark.parametrize("seconds", ["-5", "1e9", "0", "Wed, 21 Oct 2037 07:28:00 GMT"])
+def test_no_answer_makes_the_page_wait_for_ever_or_not_at_all(served: Served, context: Any, seconds: str) -> None:
+    page = opened(context, served.url)
+    page.route("**/reports/*", lambda route: route.fulfill(status=503, headers={"retry-after": seconds}))
+    fill(page)
+    press(page, "Send")
+    waits = page.get_by_text("The same report is sent again in")
+    waits.wait_for()
+    (said,) = re.findall(r"in (\S+) seconds", waits.inner_text())
+    assert 1 <= int(said) <= 600
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [(422, "is closed"), (409, "Another report is already stored"), (400, "refused the report (400)"), (413, "(413)")],

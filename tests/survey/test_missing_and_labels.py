@@ -43,6 +43,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "labels a list": (lambda: dn.Flags("a", ["x"], labels=["X"]), "labels must be a mapping"),
     "no group": (lambda: dn.Flag("a", question_label="A?"), "is of no multi-select question; use label"),
     "a group's missing": (lambda: dn.Schema([dn.Flags("a", ["x"], missing="true")]), "a flag's own answer"),
+    "a missing answer that forms show as another": (lambda: dn.Flag("a", missing=" No"), "a flag's own answer"),
 }
 
 

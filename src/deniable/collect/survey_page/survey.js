@@ -20,6 +20,7 @@ import { LANGUAGES, firstLanguage, wordsOf } from "./words.js";
 
 const TRIES = 5; // A report is sent so often before the respondent is asked to try later.
 const WAIT = 2; // Seconds between two tries, if the collector does not say how long.
+const LONGEST_WAIT = 300; // It waits so many seconds at most before it adds a random time, whatever the collector says.
 const MOST_NAMED = 20; // So many answers that a field names are listed.
 
 const NO_WORDS = "The survey cannot be loaded. Please try again later."; // for want of a file of words
@@ -102,7 +103,8 @@ async function send() {
     if (kept.stored) return show(receipt); // it was acknowledged before
     if (answer && ![429, 500, 502, 503, 504].includes(answer.status)) throw refusal(answer.status);
     if (tried === TRIES) throw new Said("failed_reach");
-    const seconds = Math.ceil((Number(answer?.headers.get("retry-after")) || WAIT) * (1 + Math.random()));
+    const asked = Number(answer?.headers.get("retry-after")) || WAIT; // a date is no number
+    const seconds = Math.ceil(Math.min(Math.max(asked, 1), LONGEST_WAIT) * (1 + Math.random()));
     show(() => waiting(seconds));
     await new Promise((wake) => setTimeout(wake, 1000 * seconds));
   }
