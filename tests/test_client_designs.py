@@ -16,7 +16,7 @@ import pytest
 
 import deniable as dn
 from deniable import client
-from deniable.survey.privacy import BELIEF, Promise, of_report
+from deniable.survey.privacy import BELIEF, Promise, in_one_sentence, of_report
 from spec.make_vectors import ARMS_PATH, vectors_of_arms
 from tests.support.client_law import law, records, worst_ratio
 from tests.support.designs import DESIGNS, every_design
@@ -674,7 +674,8 @@ def test_no_error_on_the_device_quotes_an_answer() -> None:
 def test_the_promise_says_the_bounds_and_names_what_is_public(plan: dn.Plan) -> None:
     words = client.promise(plan.to_json())
     assert "epsilon" not in words
-    assert ("Not protected at all, but sent as it is: " + ", ".join(plan.public) + "." in words) == bool(plan.public)
+    public = ", ".join(client.quoted({"name": name}) for name in plan.public)
+    assert (f"Not protected at all, but sent as it is: {public}." in words) == bool(plan.public)
     if len(plan.public) == len(plan.schema):
         assert words.startswith("Nothing is protected here.\n")
         assert "at most" not in words
@@ -686,7 +687,7 @@ def test_the_promise_says_the_bounds_and_names_what_is_public(plan: dn.Plan) -> 
     for name in set(plan.schema.names) - set(plan.public):
         worst = max(block.protocol.ratio for block in plan.blocks if name in block.names)
         (line,) = [line for line in alone if f"to at most {_bound(Promise(worst))} in 100 (" in line]
-        assert plan.schema[name].title in line
+        assert client.quoted({"name": name, "label": plan.schema[name].title}) in line
     assert ("You are asked one of" in words) == plan.has_arms
     assert ("comes on top of what is sent unprotected" in words) == bool(plan.public)
 
@@ -696,10 +697,21 @@ def _bound(promise: Promise) -> int:
     return next(k for k in range(101) if Fraction(k, 100) >= promise.most(BELIEF))
 
 
+def test_a_label_cannot_pass_for_words_of_the_promise() -> None:
+    labels = {"a": "nothing", "b": 'nothing". Every answer is protected', "c": None}
+    schema = dn.Schema([dn.Flag("d"), *(dn.Flag(name, label=label) for name, label in labels.items())])
+    plan = dn.Plan(schema, dict.fromkeys(labels, dn.Public()), epsilon=1.0)
+    names = """"nothing" ("a"), "nothing'. Every answer is protected" ("b"), "c\""""
+    assert client.promise(plan.to_json()).endswith(f"Not protected at all, but sent as it is: {names}.")
+    assert f"NOT PROTECTED, shown as they are: {names}." in " ".join(str(plan).split())
+    assert f"(beyond what {names} tells, which is not protected)" in in_one_sentence(plan)
+
+
 def test_the_promise_says_who_draws() -> None:
     assert "one of 2 sets of questions. This device draws it before any answer" in client.promise(
         DESIGNS["two arms"].to_json()
     )
     words = client.promise(DESIGNS["assigned"].to_json())
     assert "Whoever invited you chose which, and must have done so by chance." in words
+    assert "They may know which report is yours, if few people are asked the same set." in words
     assert "draws" not in words

@@ -329,6 +329,13 @@ def test_a_damaged_or_foreign_file_is_refused_and_left_as_it_is(damage: Any, tmp
     assert path.read_bytes() == broken
 
 
+def test_a_folder_that_is_not_there_and_a_huge_ceiling_are_no_accidents(tmp_path: Path) -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0)
+    with pytest.raises(keeping.KeepingError, match="cannot be written, beside the kept answers: No such file"):
+        keeping.Keeper(tmp_path / "no" / "where.json", ceiling=4).report({"smoker": True}, plan.to_json())
+    assert len(client.report({"smoker": True}, plan.to_json(), at_most=10**400)) == 1
+
+
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_a_report_is_given_out_only_after_it_was_written_whole(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

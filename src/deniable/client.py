@@ -74,7 +74,8 @@ AGAIN = (  # what a second report gives away, made afresh or from kept answers
 LITTLE = 171  # From an e^epsilon above this, a belief of 1 in 10 can become more than 95 in 100.
 WHO_DRAWS = (  # the device, or whoever invites people
     "You are asked one of {} sets of questions. This device draws it before any answer, so it says nothing of you.",
-    "You are asked one of {} sets of questions. Whoever invited you chose which, and must have done so by chance.",
+    "You are asked one of {} sets of questions. Whoever invited you chose which, and must have done so by chance. "
+    "They may know which report is yours, if few people are asked the same set.",
 )
 
 
@@ -169,7 +170,7 @@ def agreed_plan(plan: Plan, expect: str | None, at_most: float, public: Iterable
     _need(names, "public must be a list of names", type(public).__name__)  # kinds alone: an answer might stand there
     agreed = [public] if isinstance(public, str) else list(public)
     _need(isinstance(expect, str | None), "expect must be a fingerprint, 64 characters", type(expect).__name__)
-    positive = isinstance(at_most, numbers.Real) and not isinstance(at_most, bool) and float(at_most) > 0
+    positive = isinstance(at_most, numbers.Real) and not isinstance(at_most, bool) and at_most > 0
     _need(positive, "at_most must be a number above 0", type(at_most).__name__)
     whole = f"the plan's whole fingerprint must be {expect!r}; get the expected plan, and all 64 characters of it"
     _need(expect in (None, checked.fingerprint), whole, checked.fingerprint)
@@ -227,21 +228,18 @@ def promise(plan: Plan) -> str:
     checked = read(plan)
     worst: dict[str, Fraction | int] = {}  # by answer, e^epsilon of the block that protects it least
     for block in itertools.chain(*checked.arms):
-        worst |= {title(one): max(block.ratio, worst.get(title(one), 1)) for one in block.features if not block.public}
+        worst |= {quoted(f): max(block.ratio, worst.get(quoted(f), 1)) for f in block.features if not block.public}
     alike: dict[str, list[str]] = {}
     for name, most in worst.items():
         alike.setdefault(_most(most), []).append(name)
     fresh, whole, arms = 0 < checked.kept < SCALE, _largest(checked.arms, SCALE), len(checked.arms)
-    public = ", ".join(title(block.features[0]) for block in checked.arms[0] if block.public)
+    public = ", ".join(quoted(block.features[0]) for block in checked.arms[0] if block.public)
     lines = [
         "Chance may change your answers on this device, before anything is sent.",
         WHO_DRAWS[checked.assigned].format(arms) * (arms > 1),
         f"{WHOLE[fresh]} can raise what somebody suspects from 1 in 10 to {_most(whole)}.",
         f"One report alone: from 1 in 10 to {_most(_largest(checked.arms, checked.kept))}." * fresh,
-        *(
-            f"One answer, if all others are known: from 1 in 10 to {most} ({', '.join(n)})."
-            for most, n in alike.items()
-        ),
+        *(f"One answer, if all others are known: from 1 in 10 to {m} ({', '.join(n)})." for m, n in alike.items()),
         "All in all this protects little: whoever sees your report can become nearly sure." * (whole > LITTLE),
         AGAIN[checked.kept > 0],
         "All of this comes on top of what is sent unprotected." * bool(public),
@@ -256,6 +254,12 @@ def title(feature: Feature) -> str:
         return str(feature.get("label", feature["name"]))
     value = feature["name"].removeprefix(feature["question"] + ": ")
     return f"{feature.get('question_label', feature['question'])}: {feature.get('label', value)}"
+
+
+def quoted(feature: Feature) -> str:
+    """What people read as a question, in quotes, with another name beside it: no label can pass for words of ours."""
+    said, name = (text.replace('"', "'") for text in (title(feature), feature["name"]))
+    return f'"{said}"' + f' ("{name}")' * (said != name)
 
 
 def _most(ratio: Fraction | int) -> str:

@@ -331,6 +331,10 @@ def _locked(path: Path) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with path.open("w") as file:
+    try:
+        file = path.open("w")
+    except OSError as error:
+        raise KeepingError(f"{path} cannot be written, beside the kept answers: {error.strerror}") from None
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,6 +1,7 @@
 """The command `deniable audit`: a table that can be filed, or JSON, and exit status 1 if something is off."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,14 @@ def _replace_clients(monkeypatch: pytest.MonkeyPatch, shipped: Any) -> None:
 
 
 def test_a_table_that_can_be_filed(plan: dn.Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "plan.json", "--draws", "2,000"]) == 0
+    assert main(["audit", "plan.json", "--draws", "50,000"]) == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0].split() == ["Audit", "of", "plan", plan.fingerprint]
     facts = {line.split("  ")[0] for line in lines[:7]}
     assert facts == {"Audit of plan", "Epsilon", "Date", "Versions", "Clients", "Draws", "Error"}
-    assert "2,000 reports" in out
+    assert "50,000 reports" in out
+    assert "NOT PROTECTED" not in out
     assert [line.split()[:2] for line in lines[9:12]] == [
         ["smoker", "randomized"],
         ["debts", "randomized"],
@@ -53,6 +55,52 @@ def test_json(plan: dn.Plan, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["clients"] == ["Python", "bulk", "JavaScript"]
     assert [row["question"] for row in found["rows"]] == ["smoker", "debts", "whole report"]
     assert set(found["rows"][0]["at_least"]) == set(found["clients"])
+
+
+def test_few_draws_have_little_power_and_say_how_many_would_do(
+    plan: dn.Plan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    low = (
+        "Result: PASSED, BUT WITH LOW POWER: with {} draws, fewer than 95 of 100 audits find a client that sends {} to"
+    )
+    dn.Plan(plan.schema, epsilon=8.0).save("weak.json")
+    assert main(["audit", "weak.json", "--draws", "100"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(low.format(100, "even all answers"))
+    assert main(["audit", "plan.json", "--draws", "2000"]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    (least,) = re.findall(r"find a client that sends less than (\d+)% of the answers", said)
+    assert 25 < int(least) < 40
+    (enough,) = re.findall(r"To find one that sends 10% of them, take --draws (\d+)\.", said)
+    assert 2_000 < int(enough) < 40_000
+    for draws, word in ((int(enough), "PASSED."), (int(enough) * 9 // 10, "PASSED, BUT")):
+        assert main(["audit", "plan.json", "--draws", str(draws)]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].startswith(f"Result: {word}")
+
+
+def test_what_is_public_is_named_loudly(capsys: pytest.CaptureFixture[str]) -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("region", ["north", "south"])])
+    dn.Plan(schema, {"region": dn.Public()}, epsilon=1.0).save("plan.json")
+    assert main(["audit", "plan.json", "--draws", "40000"]) == 0
+    out = capsys.readouterr().out
+    assert 'NOT PROTECTED  sent as they are, and in no epsilon: "region"' in out
+    assert out.splitlines()[-1].endswith('This says nothing of what is sent as it is: "region".')
+    assert main(["audit", "plan.json", "--draws", "1000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["passed"], found["public"], found["low_power"]) == (True, ["region"], True)
+
+
+def test_a_plan_that_protects_nothing_does_not_pass(capsys: pytest.CaptureFixture[str]) -> None:
+    dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("debts")]), {"smoker": dn.Public(), "debts": dn.Public()}).save(
+        "plan.json"
+    )
+    assert main(["audit", "plan.json", "--draws", "500"]) == 1
+    out, err = capsys.readouterr()
+    assert "PASSED" not in out
+    assert 'Result: NOT PROTECTED. Every answer is sent as it is: "smoker", "debts".' in out.splitlines()[-1]
+    assert err.startswith("deniable: nothing to audit: the plan protects no answer")
+    assert main(["audit", "plan.json", "--draws", "500", "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["passed"], found["protects"], found["public"]) == (False, False, ["smoker", "debts"])
 
 
 def test_what_is_off_is_listed_and_the_status_is_1(

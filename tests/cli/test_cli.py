@@ -108,7 +108,7 @@ def test_public_columns_are_named_loudly(survey: Path, capsys: pytest.CaptureFix
     assert (
         main(["plan", str(survey / "survey.toml"), "--epsilon", "1", "--split", "--public", "age", "-o", "p.json"]) == 0
     )
-    assert "NOT PROTECTED, shown as they are: age." in capsys.readouterr().err
+    assert 'NOT PROTECTED, shown as they are: "age".' in capsys.readouterr().err
     assert dn.Plan.load("p.json")["smoker"].epsilon == pytest.approx(0.5, abs=1e-3)
 
 

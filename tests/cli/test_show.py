@@ -43,7 +43,7 @@ def test_a_plan_in_words(files: dn.Plan, capsys: pytest.CaptureFixture[str]) -> 
     out = shown(capsys, "plan.json")
     assert out.startswith(f"plan.json: a plan, {Path('plan.json').stat().st_size:,} bytes\n")
     assert f"Fingerprint {files.fingerprint}" in out
-    assert "NOT PROTECTED, shown as they are: region." in out
+    assert 'NOT PROTECTED, shown as they are: "region".' in out
     assert f"{files['smoker'].q:.2%}" in out
     rows = {line.split("  ")[0]: line for line in out[out.index("Belief in an answer") :].splitlines()}
     keep = Fraction(round(files["smoker"].q * 65536), 65536)  # randomized response: odds q / (1 - q)
@@ -114,15 +114,36 @@ def test_two_plans_are_compared(files: dn.Plan, capsys: pytest.CaptureFixture[st
     other = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["young", "old"]), dn.Flag("new")])
     dn.Plan(other, {"smoker": files["smoker"]}, epsilon=5.0).save("other.json")
     out = shown(capsys, "plan.json", "other.json")
-    assert "The first one protects the whole report better. 2 questions are asked by one of them alone." in out
+    assert (
+        "The first one has the smaller epsilon, of what it protects. 2 questions are asked by one of them alone. "
+        'NOT PROTECTED, sent as they are by the first one alone: "region".'
+    ) in out
     remarks = {row["question"]: row["remark"] for row in as_json(capsys, "plan.json", "other.json")["compared"]}
     assert remarks == {
         "smoker": "the same",
         "age": "other answers or labels; protected better by the first",
         "region": "only the first asks it",
         "new": "only the second asks it",
-        "the whole report": "protected better by the first",
+        "the whole report": "protected better by the first; other columns are NOT PROTECTED",
     }
+
+
+@pytest.mark.usefixtures("files")
+def test_a_column_that_one_plan_sends_as_it_is_is_no_same_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    pair = dn.Schema([dn.Flag("smoker"), dn.Flag("hiv", label="nothing")])
+    dn.Plan(pair, {"smoker": dn.RandomizedResponse(epsilon=1.0), "hiv": dn.Public()}).save("open.json")
+    dn.Plan(dn.Schema([dn.Flag("smoker")]), {"smoker": dn.RandomizedResponse(epsilon=1.0)}).save("closed.json")
+    found = as_json(capsys, "open.json", "closed.json")
+    assert found["verdict"] == (
+        "They are different plans, with the same promise about what they protect. 1 question is asked by one of them "
+        'alone. NOT PROTECTED, sent as they are by the first one alone: "nothing" ("hiv").'
+    )
+    assert found["compared"][-1]["remark"] == "the same; other columns are NOT PROTECTED"
+    dn.Plan(pair, {"smoker": dn.RandomizedResponse(epsilon=2.0), "hiv": dn.Public()}).save("weaker.json")
+    verdict = as_json(capsys, "closed.json", "weaker.json")["verdict"]
+    assert "The first one protects the whole report better." in verdict
+    assert 'sent as they are by the second one alone: "nothing" ("hiv").' in verdict
+    assert "NOT PROTECTED" not in as_json(capsys, "open.json", "weaker.json")["verdict"]
 
 
 @pytest.mark.usefixtures("files")
@@ -211,4 +232,4 @@ def test_long_questions_are_folded_and_whole(capsys: pytest.CaptureFixture[str],
         out = shown(capsys, *(str(tmp_path / file) for file in files))
         assert max(len(line) for line in out.splitlines() if ".json" not in line) <= 112
         if len(files) == 1:
-            assert set(words) <= set(out[out.index("Belief in") :].split())
+            assert set(words) <= set(out[out.index("Belief in") :].replace('"', " ").split())

@@ -525,6 +525,13 @@ def test_plans_side_by_side_and_one_after_another(tmp_path: Path) -> None:
         assert {part["plan"]: part["reports"] for part in parts} == {PLAN.fingerprint: 31, NEXT.fingerprint: 20}
     with Served(path, [NEXT.to_json()]) as served:
         assert served.put(an_id(rng), a_report(rng)).status_code == 422  # no more of the old plan
+        page = served.http.get("/page", headers=auth)
+        assert f'<a href="?plan={PLAN.fingerprint}">31 reports of the plan {PLAN.fingerprint}</a>' in page.text
+        assert "are in none of the numbers below" in page.text
+        assert (
+            f"20 reports of the plan {NEXT.fingerprint}"
+            in served.http.get("/page", params={"plan": PLAN.fingerprint}, headers=auth).text
+        )
         counts = []
         for plan in (PLAN, NEXT):
             (tmp_path / "counts.npz").write_bytes(
@@ -534,6 +541,21 @@ def test_plans_side_by_side_and_one_after_another(tmp_path: Path) -> None:
         assert [one.n for one in counts] == [31, 20]
         assert dn.estimate(counts, ["smoker"]).n == 51
         assert served.http.get("/counts", params={"plan": "abc"}, headers=auth).status_code == 404
+
+
+def test_a_page_without_reports_is_read_by_people_and_names_other_plans(tmp_path: Path) -> None:
+    rng, path = random.Random(28), tmp_path / "survey.db"
+    with Served(path, [PLAN.to_json()]) as served:
+        assert "the store holds" not in served.http.get("/page", headers=served.auth).json()["error"]
+        assert served.put(an_id(rng), a_report(rng)).status_code == 201
+        assert "stored beside them" not in served.http.get("/page", headers=served.auth).text
+        auth = served.auth
+    with Served(path, [NEXT.to_json()]) as served:
+        shown = served.http.get("/page", headers=auth | {"accept": "text/html"})
+        assert (shown.status_code, shown.headers["content-type"]) == (409, "text/html; charset=utf-8")
+        assert f"the store holds 1 report of ?plan={PLAN.fingerprint}" in shown.text
+        unknown = served.http.get("/page", params={"plan": "<x>"}, headers=auth | {"accept": "text/html"})
+        assert (unknown.status_code, "no reports of such a plan" in unknown.text) == (404, True)
 
 
 # -- what is kept of whoever sends -------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ import pytest
 from deniable.cli import main
 from deniable.collect import serve as serving
 from deniable.collect.collector import Collector
-from deniable.collect.serve import opener, server_for
+from deniable.collect.serve import listen, opener, server_for
 from deniable.collect.stores.sqlite_log import SqliteLog
+from deniable.errors import CollectError
 from tests.support.collect.processes import COMMAND, Forks, Process, Senders
 from tests.support.collect.served import OF_PLAN, PLAN, a_report, an_id
 
@@ -30,6 +31,16 @@ def stored(path: Path) -> dict[bytes, bytes]:
                 found[data[at : at + 16]] = data[at + 16 : at + 17]
     store.close()
     return found
+
+
+def test_a_host_that_there_is_not_is_told_of_as_a_host() -> None:
+    for host in ("nosuch.invalid", "192.0.2.1"):
+        with pytest.raises(
+            CollectError, match=f"^{re.escape(host)}:0: cannot be listened at: .*; give another --host$"
+        ):
+            listen(host, 0)
+    with listen("127.0.0.1", 0) as used, pytest.raises(CollectError, match="in use.*; give another --port$"):
+        listen("127.0.0.1", used.getsockname()[1])
 
 
 @pytest.mark.slow

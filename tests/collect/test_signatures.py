@@ -109,6 +109,7 @@ def test_signing_and_verifying(folder: Path, capsys: pytest.CaptureFixture[str])
     assert facts["fingerprint"] == PLAN.fingerprint
     key = facts["public"].split()[-1]
     assert facts["in"].split()[-1] == f"#key={key}&epsilon=4.00"
+    assert "NOT PROTECTED" not in err
     assert main(["verify", "plan.json", "--key", key]) == 0
     assert capsys.readouterr().out == f"{PLAN.fingerprint} is signed by {key}\n"
     NEXT.save(folder / "plan.json")
@@ -116,6 +117,15 @@ def test_signing_and_verifying(folder: Path, capsys: pytest.CaptureFixture[str])
     assert f"the plan {NEXT.fingerprint} is not signed by the key {key}" in capsys.readouterr().err
     assert main(["sign", "plan.json", "--key", "key.pem"]) == 1
     assert "plan.sig: exists already" in capsys.readouterr().err
+
+
+def test_the_link_lists_public_columns_and_says_so_loudly(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = dn.Schema([dn.Flag("smoker"), dn.Flag("a&b, c", label="Are you in?"), dn.Flag("wave")])
+    dn.Plan(schema, {"a&b, c": dn.Public(), "wave": dn.Public()}, epsilon=1.0).save(folder / "plan.json")
+    assert main(["sign", "plan.json", "--key", "key.pem"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[-1].endswith("&epsilon=1.00&public=a%26b%2C%20c,wave")
+    assert 'NOT PROTECTED, and allowed by this link: "Are you in?" ("a&b, c"), "wave"; sent as they are' in err
 
 
 @pytest.mark.parametrize(

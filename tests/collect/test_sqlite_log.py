@@ -272,6 +272,36 @@ def test_a_log_does_not_say_for_long_which_invitation_came_with_which_report(tmp
     store.close()
 
 
+def test_a_log_that_a_killed_process_left_is_emptied_before_anything_is_served(tmp_path: Path) -> None:
+    """Until then it holds invitations beside reports; so does a snapshot of both files, but no copy by VACUUM INTO."""
+    rng, path = random.Random(10), tmp_path / "survey.db"
+    store = SqliteLog(path)
+    add_plans(store)
+    hashes = [rng.randbytes(32) for _ in range(5)]
+    store.add_invitations(hashes)
+    entries = [one._replace(invitation=hash) for one, hash in zip(made_up(rng, 1, 5), hashes, strict=True)]
+    for entry in entries:
+        store.write([entry], 1)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in tmp_path.glob("survey.db*"):
+        (killed / file.name).write_bytes(file.read_bytes())
+    store.close()
+    left = log_of(killed / "survey.db")
+    assert all(hash in left for hash in hashes)
+    assert all(entry.id in left for entry in entries)
+    again = SqliteLog(killed / "survey.db")
+    left = log_of(killed / "survey.db")
+    assert not any(one in left for one in [*hashes, *(entry.id for entry in entries)])
+    assert again.total() == 5
+    again.close()
+    copy = sqlite3.connect(killed / "survey.db")
+    copy.execute("vacuum into ?", (str(tmp_path / "copy.db"),))
+    copy.close()
+    assert not (tmp_path / "copy.db-wal").exists()
+    assert len(everything(SqliteLog(tmp_path / "copy.db"))) == 5
+
+
 def test_an_error_inside_a_transaction_takes_it_back(tmp_path: Path) -> None:
     rng, store = random.Random(5), SqliteLog(tmp_path / "survey.db")
     add_plans(store)

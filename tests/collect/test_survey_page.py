@@ -86,13 +86,13 @@ def test_a_respondent_clicks_through_a_real_survey(tmp_path: Path, context: Any)
         heading(page, "Thank you")
         id = page.locator("#receipt").inner_text()
         press(page, "Is it stored?")
-        page.get_by_text("Yes, a report is stored").wait_for()
+        page.get_by_text("Yes, a report with this number is stored").wait_for()
 
         page.reload()
         heading(page, "Thank you")
         again = opened(context, url)
         heading(again, "Thank you")
-        assert sent(requests) == [(f"{url}reports/{id}", bytes.fromhex(shown))] * 3
+        assert sent(requests) == [(f"{url}reports/{id}", bytes.fromhex(shown))]  # what is stored is not sent again
         record = {"arm": "everybody", "id": id, "report": shown, "sent": True, "stored": True}
         assert kept(page) == {f"{PLAN.fingerprint} ": record}
         assert errors == []
@@ -285,9 +285,21 @@ def test_a_report_that_does_not_arrive_is_sent_again_the_same(served: Served, co
     assert len({*tried}) == 1
 
 
+@pytest.mark.parametrize("seconds", ["-5", "1e9", "0", "Wed, 21 Oct 2037 07:28:00 GMT"])
+def test_no_answer_makes_the_page_wait_for_ever_or_not_at_all(served: Served, context: Any, seconds: str) -> None:
+    page = opened(context, served.url)
+    page.route("**/reports/*", lambda route: route.fulfill(status=503, headers={"retry-after": seconds}))
+    fill(page)
+    press(page, "Send")
+    waits = page.get_by_text("The same report is sent again in")
+    waits.wait_for()
+    (said,) = re.findall(r"in (\S+) seconds", waits.inner_text())
+    assert 1 <= int(said) <= 600
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(422, "is closed"), (409, "Another report is stored"), (400, "refused the report (400)"), (413, "(413)")],
+    [(422, "is closed"), (409, "Another report is already stored"), (400, "refused the report (400)"), (413, "(413)")],
 )
 def test_refusals_are_said_in_words(served: Served, context: Any, status: int, words: str) -> None:
     page = opened(context, served.url)
@@ -299,7 +311,7 @@ def test_refusals_are_said_in_words(served: Served, context: Any, status: int, w
 
 
 def test_a_link_can_name_its_plan(served: Served, context: Any) -> None:
-    page = opened(context, f"{served.url}/#plan={PLAN.fingerprint}")
+    page = opened(context, f"{served.url}/#plan={PLAN.fingerprint}&public=region")
     heading(page, "Before you begin")
     page = opened(context, f"{served.url}/#plan={'0' * 64}")
     page.get_by_text("The version of the survey that your link names is closed.").wait_for()
@@ -321,6 +333,44 @@ def test_an_assigned_arm_comes_with_the_link(tmp_path: Path, context: Any) -> No
         page.goto(f"{served.url}/#arm={client.read(plan.to_json()).names[1]}")
         press(page, "Begin")
         assert page.locator("legend").all_inner_texts() == ["b"]
+        page.get_by_role("radio", name="Yes", exact=True).check()
+        press(page, "Make my report")
+        page.get_by_text("The set that you were invited to:").wait_for()
+
+
+def test_who_comes_with_another_invitation_is_told_that_epsilon_adds_up(served: Served, context: Any) -> None:
+    """It may be another person; if it is not, reports of one person give away their epsilons together."""
+    asks = context.new_page()
+    asks.goto(f"{served.url}/#invitation=first")
+    heading(asks, "Before you begin")
+    assert asks.locator("#others").count() == 0
+    page = opened(context, f"{served.url}/#invitation=first")
+    fill(page)
+    press(page, "Send")
+    page.get_by_text("This browser has made one report for this survey.").wait_for()
+    page = opened(context, f"{served.url}/#invitation=second")
+    heading(page, "Before you begin")
+    told = page.locator("#others").inner_text()
+    assert "by another link (reports so far: 1)" in told
+    assert "One has an epsilon of up to 4; with another one it would be 8 in all" in told
+    fill(page)
+    press(page, "Send")
+    heading(page, "Thank you")
+    page.get_by_text("has made 2 reports for this survey, each by another link").wait_for()
+    assert page.get_by_text("has made one report").count() == 0
+
+
+def test_a_report_that_the_collector_has_lost_can_be_sent_again(served: Served, context: Any) -> None:
+    page = opened(context, served.url)
+    fill(page)
+    press(page, "Send")
+    heading(page, "Thank you")
+    page.route("**/reports/*", lambda route: route.fulfill(status=404 if route.request.method == "HEAD" else 201))
+    page.reload()
+    press(page, "Is it stored?")
+    with page.expect_request(lambda one: one.method == "PUT") as again:
+        press(page, "Send")
+    assert again.value.url.endswith(page.locator("#receipt").inner_text())
 
 
 # -- what the page may do, and how it looks ----------------------------------------------------------------------------

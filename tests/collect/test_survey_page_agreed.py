@@ -51,8 +51,9 @@ def shown(context: Any, url: str, plan: dn.Plan | None = None, signature: str | 
     return words
 
 
-BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than was agreed to", "whose key your link names"
-UNCLEAR = "does not say clearly how much"
+BEGINS, MORE, UNSIGNED = "Before you begin", "would give away more than was agreed to", "not signed with the key"
+UNCLEAR, MISPLACED = "does not understand a part of your link", "before the #, where this page does not read it"
+SHOWN, NO_WAVES = "would send answers as they are, without protection", "this survey does not keep answers"
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,68 @@ def test_a_link_can_state_the_most_that_was_agreed_to(
         (SIGNED.key, SWAPPED, SIGNED.to_json(), UNSIGNED),
         (SIGNED.key, None, "", UNSIGNED),
         (SIGNED.key[:-1], None, None, UNSIGNED),
-        ("", None, None, UNSIGNED),
+        ("0", None, None, UNSIGNED),
     ],
 )
 def test_a_link_can_name_the_key_that_signed_the_plan(
     served: Served, context: Any, key: str, plan: dn.Plan | None, signature: str | None, words: str
 ) -> None:
     assert words in shown(context, f"{served.url}/#key={key}", plan, signature)
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("#invitation=x&epsilon=2", BEGINS),
+        ("?lang=en&utm_source=mail&farm=1#invitation=x&epsilon=2", BEGINS),
+        ("#invitation=x&epsil", UNCLEAR),
+        ("#invitation=x&ke", UNCLEAR),
+        ("#invitation=x&amp;epsilon=2", UNCLEAR),
+        ("#invitation=x%26epsilon=2", UNCLEAR),
+        ("#invitation=x%2526epsilon%253D2", UNCLEAR),
+        ("#invitation=x;epsilon=2", UNCLEAR),
+        ("#invitation=x.", UNCLEAR),
+        ("#invitation=", UNCLEAR),
+        ("#arm=a%26epsilon=2", UNCLEAR),
+        ("#Plan=x", UNCLEAR),
+        ("#epsilon=1&epsilon=2", UNCLEAR),
+        ("#key=", UNCLEAR),
+        (f"#{AGREED.fingerprint}", UNCLEAR),
+        ("?epsilon=2", MISPLACED),
+        ("?Plan=x", MISPLACED),
+        ("?lang=en&amp;epsilon=2", MISPLACED),
+        ("?lang=en%26epsilon=2", MISPLACED),
+        ("#wave=february", NO_WAVES),
+        ("#invitation=x&wave=february", NO_WAVES),
+    ],
+)
+def test_what_cannot_be_read_in_a_link_is_refused(served: Served, context: Any, link: str, words: str) -> None:
+    """A pin that falls away silently would let through whatever it was to stop."""
+    assert words in shown(context, f"{served.url}/{link}")
+
+
+TWO = dn.Schema([dn.Flag("smoker"), dn.Choice("home, now", ["north", "south"])])
+OPEN = dn.Plan(TWO, {"home, now": dn.Public()}, epsilon=1.0)
+ALL_OPEN = dn.Plan(TWO, {"home, now": dn.Public(), "smoker": dn.Public()})
+
+
+@pytest.mark.parametrize(
+    ("link", "plan", "words"),
+    [
+        ("", OPEN, BEGINS),
+        ("#epsilon=1", OPEN, f'{SHOWN}, that your link does not name: "home, now".'),
+        ("#public=", OPEN, SHOWN),
+        ("#public=smoker", OPEN, SHOWN),
+        ("#epsilon=1&public=home,%20now", OPEN, BEGINS),
+        ("#epsilon=1&public=smoker,home%2C%20now", OPEN, BEGINS),
+        ("#public=", None, BEGINS),
+        ("", ALL_OPEN, BEGINS),
+        ("#epsilon=0.01", ALL_OPEN, f'{SHOWN}, that your link does not name: "smoker", "home, now".'),
+        (f"#key={SIGNED.key}", ALL_OPEN, SHOWN),
+    ],
+)
+def test_a_link_can_name_the_columns_that_are_sent_as_they_are(
+    served: Served, context: Any, link: str, plan: dn.Plan | None, words: str
+) -> None:
+    """An epsilon says nothing of what is public: a plan in which everything is has an epsilon of 0."""
+    assert words in shown(context, f"{served.url}/{link}", plan)

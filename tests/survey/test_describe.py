@@ -334,7 +334,7 @@ def test_unequal_arms_are_said_to_be_unequal() -> None:
 
 def test_public_columns_are_said_loudly_and_set_apart() -> None:
     text = prose(DESIGNS["arms"])
-    assert "NOT PROTECTED, shown as they are in every arm: region." in text
+    assert 'NOT PROTECTED, shown as they are in every arm: "region".' in text
     assert "beyond what the columns tell that are not protected" in text
     assert "beyond" not in prose(DESIGNS["blocks"])
 
@@ -380,7 +380,7 @@ def test_a_large_epsilon_is_said_as_loudly_as_what_is_public() -> None:
     plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Flag("c")]), {"c": dn.Public()}, epsilon=6.0)
     loud = [line for line in describe(plan, colour=True).splitlines() if line.startswith("\033[1;33m")]
     assert loud[0].startswith(f"\033[1;33mPROTECTS LITTLE: epsilon {epsilon_in_words(plan.epsilon)} is above 5.")
-    assert loud[-1].startswith("\033[1;33mNOT PROTECTED, shown as they are: c.")
+    assert loud[-1].startswith('\033[1;33mNOT PROTECTED, shown as they are: "c".')
     assert "1 in 10 can become 98 in 100 sure by one report." in warned(plan)  # 403 / (403 + 9) = 0.978
     assert "CAPPED" not in warned(plan)
     arms = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=6.0, arms=[["a"], ["b"]])

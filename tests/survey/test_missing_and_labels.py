@@ -43,6 +43,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "labels a list": (lambda: dn.Flags("a", ["x"], labels=["X"]), "labels must be a mapping"),
     "no group": (lambda: dn.Flag("a", question_label="A?"), "is of no multi-select question; use label"),
     "a group's missing": (lambda: dn.Schema([dn.Flags("a", ["x"], missing="true")]), "a flag's own answer"),
+    "a missing answer that forms show as another": (lambda: dn.Flag("a", missing=" No"), "a flag's own answer"),
 }
 
 
@@ -167,7 +168,7 @@ def test_the_promise_says_labels() -> None:
     words = client.promise(DESIGNS["missing answers in arms"].to_json())
     assert "Do you smoke?" in words
     assert "What do you drink?: Tea" in words
-    assert words.endswith("Not protected at all, but sent as it is: invited.")
+    assert words.endswith('Not protected at all, but sent as it is: "invited".')
     assert "Do you smoke?" not in client.promise(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0).to_json())
 
 

@@ -234,7 +234,7 @@ def test_print_is_a_table_for_a_privacy_officer() -> None:
     text = str(plan)
     for name in plan.schema.names:
         assert name in text
-    assert "NOT PROTECTED, shown as they are: arm, wave two." in text
+    assert 'NOT PROTECTED, shown as they are: "arm", "wave two".' in text
     assert plan.fingerprint in text
     shown = float(text.split("Total epsilon ")[1].split(":")[0])
     assert plan.epsilon <= shown < plan.epsilon + 1e-4

@@ -9,13 +9,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, add_force, check_new
+from deniable.cli.options import add_command, add_force, check_new, public_in_link
 from deniable.errors import DeniableError
 from deniable.text.fixed_phrases import how_many
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
     from deniable.collect.collector import Collector
+    from deniable.survey.plan import Plan
 
 MOST = 8  # The largest epsilon that a client takes unless it is told that more was agreed to.
 
@@ -74,7 +75,7 @@ def _serve(arguments: argparse.Namespace) -> None:
         raise DeniableError(f"--new-token: {fault}")
     plans = {path: Plan.load(path) for path in arguments.plans}
     signed = {plan.fingerprint: signature_beside(path, plan.fingerprint) for path, plan in plans.items()}
-    _say_what_is_above_the_ceiling({path: plan.epsilon for path, plan in plans.items()})
+    _say_what_is_above_the_ceiling(plans)
     listening = listen(arguments.host, arguments.port)
     limits = Limits(waiting=arguments.most_waiting, requests=arguments.most_requests)
     collector = Collector(
@@ -106,12 +107,15 @@ def _show_token(collector: "Collector", name: str | None) -> None:
         print(f"The analyst's token, shown this once: {token}", flush=True)
 
 
-def _say_what_is_above_the_ceiling(epsilons: Mapping[str, float]) -> None:
+def _say_what_is_above_the_ceiling(plans: Mapping[str, "Plan"]) -> None:
     """Say of plans by their paths which ones the survey page refuses unless its link allows them."""
-    for path, epsilon in epsilons.items():
-        if epsilon > MOST:
+    for path, plan in plans.items():
+        if (epsilon := plan.epsilon) > MOST:
             text = f"{path} has epsilon {epsilon:.4g}: the survey page asks nothing above {MOST}, unless its link says"
-            print(f"{text} that more was agreed to, as in #epsilon={math.ceil(epsilon)}", file=sys.stderr)
+            print(
+                f"{text} that more was agreed to, as in #epsilon={math.ceil(epsilon)}{public_in_link(plan)}",
+                file=sys.stderr,
+            )
 
 
 def _say_that_waves_stand_apart(kept: Sequence[str]) -> None:

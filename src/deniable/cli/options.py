@@ -5,12 +5,15 @@ import csv
 import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from deniable.errors import DeniableError
 from deniable.files.stores import file_at
 from deniable.text.lists_of_names import listed_names, quotes_in_words
 
 if TYPE_CHECKING:
+    from deniable.survey.plan import Plan
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 REPORTS = "Parquet files of reports, or folders or globs of them, all of one plan"
@@ -126,3 +129,8 @@ def share_of(text: str) -> float:
         return float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no share, such as 2% or 0.02") from None
+
+
+def public_in_link(plan: "Plan") -> str:
+    """The part of the survey page's link that lists the columns that may be sent as they are, if there are any."""
+    return f"&public={','.join(quote(name, safe='') for name in plan.public)}" if plan.public else ""

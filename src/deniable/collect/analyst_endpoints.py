@@ -5,6 +5,7 @@ import datetime
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -18,7 +19,8 @@ from deniable.collect.access import hash_of, name_fault, new_invitation, whose
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Collector
 from deniable.collect.sealing import export
-from deniable.errors import CollectError, DeniableError
+from deniable.errors import CollectError, DeniableError, ReportError
+from deniable.text.fixed_phrases import how_many
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Found = TypeVar("Found")
@@ -36,6 +38,11 @@ SIGN_IN = """<!doctype html>
 <p><button>Show results</button></p></form>
 <p class="hint"><code>deniable serve</code> printed it once, at its first start;
 <code>--new-token NAME</code> makes another.</p></main></html>
+"""
+NO_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>Results</title><link rel="icon" href="icon.svg">
+<link rel="stylesheet" href="survey.css"><main><h1>Results</h1><p role="alert">%s</p></main></html>
 """
 WRONG_TOKEN = '<p class="wrong" role="alert">This is not the token of an analyst here.</p>'
 
@@ -106,16 +113,35 @@ async def page(request: Request) -> Response:
         token = _token(request)
     if not await known(collector, token.strip()):
         return HTMLResponse(SIGN_IN % (WRONG_TOKEN if token else ""), 401, UNKNOWN)
-    return HTMLResponse(await _long(collector, partial(_page, collector, await _number(request))))
+    try:
+        return HTMLResponse(await _long(collector, partial(_page, collector, await _number(request))))
+    except Refused as refused:
+        if "text/html" not in request.headers.get("accept", ""):
+            raise
+        return HTMLResponse(NO_PAGE % escape(refused.reason), refused.status)
 
 
 def _page(collector: Collector, number: int) -> str:
     from deniable.page.page import page as written
 
     try:
-        return written(collector.results.counts(number))
+        return written(collector.results.counts(number), others=_others(collector, number))
     except DeniableError as error:
-        raise Refused(409, f"there is no page yet: {error}") from None
+        others = [
+            f"{how_many(n, 'report')} of ?plan={fingerprint}" for fingerprint, n in _others(collector, number).items()
+        ]
+        held = f"; the store holds {', '.join(others)}" if others else ""
+        raise Refused(409, f"there is no page yet: {error}{held}") from None
+
+
+def _others(collector: Collector, number: int) -> dict[str, int]:
+    """How many reports of all other plans the store holds, by their fingerprints; a damaged store counts none."""
+    plans = collector.plans()
+    try:
+        held = collector.results.held()
+    except ReportError:  # which the counts tell of
+        return {}
+    return {plans[other].fingerprint: n for other, n in held.items() if other != number and other in plans}
 
 
 async def _file(collector: Collector, name: str, save: Callable[[Path], Any], kind: str) -> Response:

@@ -9,6 +9,7 @@ from deniable.collect.access import hash_of
 from deniable.collect.answers import Refused, body_of, collector_of
 from deniable.collect.collector import Served
 from deniable.collect.stores.store import ID_BYTES, Entry, Outcome
+from deniable.text.fixed_phrases import how_many
 
 STATUS = {Outcome.NEW: 201, Outcome.SAME: 200}
 PLAN_HEADER = "deniable-plan"  # Requests name their plan's fingerprint in this header.
@@ -40,7 +41,7 @@ async def put_report(request: Request) -> Response:
     size = plan.form.size
     body = await body_of(request, size, collector.limits.body_seconds)
     if len(body) != size:
-        raise Refused(413, f"a report of this plan has {size} bytes")
+        raise Refused(413, f"a report of this plan has {how_many(size, 'byte')}")
     fault = plan.form.fault(body)
     if fault is not None:
         collector.malformed += 1

@@ -7,6 +7,7 @@ same transaction. Results so far are the counts of sealed parts and a tally of w
 import hashlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -171,6 +172,19 @@ class Results(Thread):
                 took = time.monotonic() - start
                 self.made[number] = (start + (0 if took < QUICK else (1 + KEPT) * took), made)
             return made
+
+    def held(self) -> dict[int, int]:
+        """How many reports of each plan the store holds, by the plans' numbers."""
+        with self.turn:
+            store, plans = self.store(), self.plans()
+            found = Counter[int]()
+            for stored in store.counts():
+                found[stored.plan] += stored.n
+            for part in store.parts():
+                for number in () if part.sealed else store.plans_in(part.number):
+                    step = ID_BYTES + report_bytes(plans[number]) if number in plans else 0
+                    found[number] += sum(len(data) // step for data in store.read(part.number, number)) if step else 0
+            return {number: n for number, n in found.items() if n and number in plans}
 
     def _count(self, number: int) -> Counts:
         store, tally = self.store(), new_tally(self.plans()[number])

@@ -73,7 +73,17 @@ def listen(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG
         )
     except OSError as error:
-        raise CollectError(f"{host}:{port}: cannot be listened at: {error.strerror}; give another --port") from None
+        option = "--port" if _is_here(host) else "--host"
+        raise CollectError(f"{host}:{port}: cannot be listened at: {error.strerror}; give another {option}") from None
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is an address of this machine: whether some port of it can be listened at."""
+    try:
+        socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError:
+        return False
+    return True
 
 
 def serve(server: uvicorn.Server, listening: socket.socket) -> None:

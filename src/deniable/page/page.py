@@ -7,6 +7,7 @@ All numbers are the library's own results about the population, with their confi
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from deniable.counts.as_counts import as_counts
@@ -79,8 +80,18 @@ def written(
     return int(found.n)
 
 
-def page(counts: Counts, *, title: str | None = None, facts: Mapping[str, str | None] | None = None, **of: Any) -> str:
-    """The page about counts of every pair of features that some arm asks, as HTML text; for `of` see `content`."""
+def page(
+    counts: Counts,
+    *,
+    title: str | None = None,
+    facts: Mapping[str, str | None] | None = None,
+    others: Mapping[str, int] = MappingProxyType({}),
+    **of: Any,
+) -> str:
+    """The page about counts of every pair of features that some arm asks, as HTML text; for `of` see `content`.
+
+    A collector gives how many reports of `others` it holds, plans by their fingerprints, which the counts leave out.
+    """
     check_extra()
     import jinja2
 
@@ -90,7 +101,7 @@ def page(counts: Counts, *, title: str | None = None, facts: Mapping[str, str | 
     environment.filters["isolated"] = isolated
     environment.tests["exact"] = lambda cell: isinstance(cell, Number)
     template = environment.from_string(files("deniable.page").joinpath("page.html").read_text(encoding="utf-8"))
-    return template.render(c=content(counts, facts={"title": title, **(facts or {})}, **of)) + "\n"
+    return template.render(c=content(counts, facts={"title": title, **(facts or {})}, **of), others=others) + "\n"
 
 
 def check_extra() -> None:

@@ -26,6 +26,7 @@ from deniable.survey.privacy import (
     of_one_report,
     of_report,
     of_weakest_question,
+    public_in_quotes,
 )
 from deniable.survey.schema import SEPARATOR, Feature, Flag
 from deniable.text.tables import ALARM, DIM, GAP, aligned, is_terminal, paint
@@ -275,7 +276,8 @@ def who_draws(plan: Plan) -> str:
     if plan.assigned:
         return (
             f"Each person is asked one of these {len(plan.arms):,} arms. The device does not draw it: whoever invites "
-            "people gives them an arm, and must do so at random, without regard to what they might answer."
+            "people gives them an arm, and must do so at random, without regard to what they might answer. If an arm "
+            "has few people, they may know whose report is whose."
         )
     return (
         f"Each person is asked one of these {len(plan.arms):,} arms. Their device draws it, publicly, before any "
@@ -337,8 +339,7 @@ def _warnings(plan: Plan) -> Iterator[str]:
             f"these have the largest already: {listed(capped)}."
         )
     if plan.public:
-        where = " in every arm" if plan.has_arms else ""
-        yield f"NOT PROTECTED, shown as they are{where}: {', '.join(titles[name] for name in plan.public)}."
+        yield f"NOT PROTECTED, shown as they are{' in every arm' * plan.has_arms}: {', '.join(public_in_quotes(plan))}."
 
 
 def _of_one_answer(one: Promise, whole: Promise, *, together: bool) -> str:

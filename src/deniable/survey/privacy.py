@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, prod
 
-from deniable.client import SCALE
+from deniable.client import SCALE, quoted
 from deniable.survey.plan import Plan
 
 # SCALES are the denominators that a belief may be told in: "24 in 100", "999 in 1,000".
@@ -125,13 +125,18 @@ def heading_of_beliefs(plan: Plan) -> str:
     return "Belief in an answer before the report, and at most after it"
 
 
+def public_in_quotes(plan: Plan) -> list[str]:
+    """The columns that are shown as they are, in quotes, with their names where these are not what people read."""
+    return [quoted({"name": name, "label": plan.schema[name].title}) for name in plan.public]
+
+
 def in_one_sentence(plan: Plan) -> str:
     """The promise in one sentence for a respondent, honest also where a large epsilon promises little."""
     one, whole = of_weakest_question(plan), of_report(plan)
     if one is None:
         return "Nothing is protected here: every answer is shown as it is."
-    public = plan.public
-    beyond = f" (beyond what {', '.join(public)} tells, which is not protected)" if public else ""
+    public = ", ".join(public_in_quotes(plan))
+    beyond = f" (beyond what {public} tells, which is not protected)" if public else ""
     which = (
         "Chance picked which questions you are asked, and may" if plan.has_arms and not plan.assigned else "Chance may"
     )

@@ -133,10 +133,13 @@ def test_a_device_that_does_not_keep_what_it_says_is_found(epsilon_1: float | No
     assert found.epsilon_is_of == "all reports of a person together"
 
 
-def test_what_is_public_alone_has_no_rows_and_passes() -> None:
+def test_what_is_public_alone_has_no_rows_and_does_not_pass() -> None:
+    """Nothing is off, and nothing is protected: that must not read as if something were."""
     found = audit(PLANS["public alone"], draws=200, clients={"Python": by_python})
-    assert found.passed
+    assert not found.passed
+    assert not found.off
     assert not found.rows
+    assert found.public == PLANS["public alone"].public
 
 
 @pytest.mark.slow

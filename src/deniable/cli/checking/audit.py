@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from deniable.cli.options import add_command, people_of
@@ -43,6 +44,9 @@ def _audit(arguments: argparse.Namespace) -> None:
         print(f"NOT AUDITED: the {client} client, for {reason} (node: {WHERE_TO_GET_NODE})", file=sys.stderr)
     if not found.passed:
         sys.stdout.flush()
+    if not found.protects and not found.off:
+        raise DeniableError("nothing to audit: the plan protects no answer; protect some, or do not call it private")
+    if not found.passed:
         raise DeniableError("the audit FAILED: do not collect with this client; what is off is listed above")
 
 
@@ -77,6 +81,8 @@ def _facts(found: "Audit") -> list[str]:
         "Draws": f"{found.draws:,} reports of each record and arm from each client, by their real randomness",
         "Error": f"right clients fail at most {found.error:g} of such audits ({found.comparisons:,} tests, Bonferroni)",
     }  # fmt: skip
+    if found.public:
+        facts["NOT PROTECTED"] = f"sent as they are, and in no epsilon: {_names(found.public)}"
     wide = max(map(len, facts))
     return [f"{name:<{wide}}  {fact}" for name, fact in facts.items()]
 
@@ -100,8 +106,33 @@ def _verdict(found: "Audit") -> list[str]:
         lines.append(f"OFF: {one.client}{f', arm {one.arm}' if one.arm else ''}: {one.what}")
     if len(found.off) > MOST_OFF:
         lines.append(f"OFF: {len(found.off) - MOST_OFF:,} more, listed by --json")
-    if found.passed:
-        lines.append("Result: PASSED. No bound is above what is stated, and every probability looked at is as stated.")
-    else:
-        lines.append("Result: FAILED.")
-    return lines
+    return [*lines, f"Result: {_result(found)}"]
+
+
+def _result(found: "Audit") -> str:
+    """The result in a line: what was looked for, with which power, and what no audit can be about."""
+    from deniable.collect.audit.audit import LOOKED_FOR
+
+    if found.off:
+        return "FAILED."
+    if not found.protects:
+        return f"NOT PROTECTED. Every answer is sent as it is: {_names(found.public)}. There is no epsilon to audit."
+    said = "No bound is above what is stated, and every probability looked at is as stated."
+    if found.public:
+        said += f" This says nothing of what is sent as it is: {_names(found.public)}."
+    if not found.low_power:
+        return f"PASSED. {said}"
+    return (
+        f"PASSED, BUT WITH LOW POWER: with {found.draws:,} draws, fewer than 95 of 100 audits find a client that sends "
+        f"{_missed(found.caught)} to a question as they are. To find one that sends {LOOKED_FOR:.0%} of them, take "
+        f"--draws {found.draws_needed}. {said}"
+    )
+
+
+def _missed(caught: float) -> str:
+    """The answers that a client can send as they are while fewer than 95 of 100 audits find it."""
+    return "even all answers" if caught >= 1 else f"less than {caught:.0%} of the answers"
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

@@ -5,11 +5,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deniable.cli.options import add_command, add_force, check_new
+from deniable.cli.options import add_command, add_force, check_new, public_in_link
 from deniable.errors import DeniableError
 
 if TYPE_CHECKING:
     from deniable.cli.options import Commands
+
+# OPEN says what a link with public columns asks of whoever sends it.
+OPEN = "sent as they are: tell respondents before they open it"
 
 
 def add_sign(commands: "Commands") -> None:
@@ -41,6 +44,7 @@ def _sign(arguments: argparse.Namespace) -> None:
     from deniable.collect.signatures import load_private_key, sign, signature_path
     from deniable.files import replacing
     from deniable.survey.plan import Plan
+    from deniable.survey.privacy import public_in_quotes
 
     plan = Plan.load(arguments.plan)
     signed = sign(plan.fingerprint, load_private_key(arguments.key))
@@ -50,8 +54,10 @@ def _sign(arguments: argparse.Namespace) -> None:
         made.write_text(signed.to_json(), encoding="utf-8")
     print(f"fingerprint  {plan.fingerprint}")
     print(f"public key   {signed.key}")
-    print(f"in a link    #key={signed.key}&epsilon={_rounded_up(plan.epsilon)}")
+    print(f"in a link    #key={signed.key}&epsilon={_rounded_up(plan.epsilon)}{public_in_link(plan)}")
     print(f"Wrote {path}.", file=sys.stderr)
+    if plan.public:
+        print(f"NOT PROTECTED, and allowed by this link: {', '.join(public_in_quotes(plan))}; {OPEN}", file=sys.stderr)
 
 
 def _verify(arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import ceil, inf
 from typing import Any
 
-from deniable.client import SCALE, log_up
+from deniable.client import SCALE, log_up, quoted
 from deniable.survey.describe import (
     epsilon_in_words,
     odds_in_words,
@@ -69,9 +69,14 @@ def _up(number: Fraction) -> float:
 def of_questions(plan: Plan) -> dict[str, Promised]:
     """What a plan promises about each question, by its name."""
     return {
-        name: Promised(question_title(features), of_question(plan, name))
+        name: Promised(_titled(name, question_title(features)), of_question(plan, name))
         for name, features in plan.schema.questions.items()
     }
+
+
+def _titled(name: str, title: str) -> str:
+    """A question's name; in quotes beside what people read instead, so that no label passes for words of the table."""
+    return name if title == name else quoted({"name": name, "label": title})
 
 
 def of_whole(plan: Plan) -> Promised:

@@ -9,7 +9,7 @@ from deniable.errors import listed
 from deniable.survey.blocks import Block
 from deniable.survey.describe import epsilon_in_words, within_width
 from deniable.survey.plan import Plan
-from deniable.survey.privacy import BELIEF
+from deniable.survey.privacy import BELIEF, public_in_quotes
 from deniable.text.tables import aligned
 
 # SAME is the remark about two promises that four digits of epsilon do not tell apart.
@@ -43,7 +43,8 @@ def compared(first: Plan, second: Plan) -> list[Compared]:
     names = dict.fromkeys([*one, *other])
     rows = [Compared(name, one.get(name), other.get(name), _remark(name, first, second)) for name in names]
     whole = of_whole(first), of_whole(second)
-    return [*rows, Compared("the whole report", *whole, _which(*whole))]
+    other_open = "; other columns are NOT PROTECTED" if {*first.public} != {*second.public} else ""
+    return [*rows, Compared("the whole report", *whole, f"{_which(*whole)}{other_open}")]
 
 
 def comparison_lines(first: Plan, second: Plan, *, colour: bool) -> list[str]:
@@ -81,18 +82,29 @@ def _arms(plan: Plan) -> dict[str, tuple[int, tuple[Block, ...]]]:
 
 
 def verdict(first: Plan, second: Plan) -> str:
-    """How two plans differ, in a sentence."""
+    """How two plans differ, in some sentences; which of them protects better only if it shows no columns more."""
     if first == second:
         return "They are the same plan: the fingerprints are equal."
     asked = first.schema.questions.keys() ^ second.schema.questions.keys()
     more = (
         f" {len(asked):,} question{'s are' if len(asked) > 1 else ' is'} asked by one of them alone." if asked else ""
     )
+    more += "".join(_shown_by_one(*pair) for pair in (("first", first, second), ("second", second, first)))
     one, other = of_whole(first), of_whole(second)
     if _epsilon(one) == _epsilon(other):
-        return f"They are different plans, with the same promise about the whole report.{more}"
-    better = "first" if one.epsilon < other.epsilon else "second"
-    return f"They are different plans. The {better} one protects the whole report better.{more}"
+        about = "the whole report" if {*first.public} == {*second.public} else "what they protect"
+        return f"They are different plans, with the same promise about {about}.{more}"
+    better, (mine, theirs) = ("first", (first, second)) if one.epsilon < other.epsilon else ("second", (second, first))
+    if {*mine.public} <= {*theirs.public}:
+        return f"They are different plans. The {better} one protects the whole report better.{more}"
+    return f"They are different plans. The {better} one has the smaller epsilon, of what it protects.{more}"
+
+
+def _shown_by_one(which: str, plan: Plan, other: Plan) -> str:
+    """A loud sentence about the columns that one of two plans alone sends as they are."""
+    titles = dict(zip(plan.public, public_in_quotes(plan), strict=True))
+    alone = [title for name, title in titles.items() if name not in other.public]
+    return f" NOT PROTECTED, sent as they are by the {which} one alone: {', '.join(alone)}." if alone else ""
 
 
 def _remark(name: str, first: Plan, second: Plan) -> str:

@@ -26,7 +26,7 @@ from deniable.collect.audit.events import (
     of_record,
     of_two_reports,
 )
-from deniable.collect.audit.exact_bounds import epsilon_at_least, p_value, share_caught
+from deniable.collect.audit.exact_bounds import draws_needed, epsilon_at_least, p_value, share_caught
 from deniable.collect.audit.shipped_clients import KEEPING, SHIPPED, Answers, Shipped, Twice, by_javascript, node
 from deniable.collect.audit.tells import SIDES
 from deniable.errors import DeniableError, ReportError, abbreviated
@@ -35,6 +35,8 @@ from deniable.survey.plan import Plan
 ERROR = 1e-3  # The probability that an audit of right clients fails is at most this.
 DRAWS = 100_000  # So many reports of each record are drawn from each client, unless told otherwise.
 FEWEST_DRAWS = 100
+LOOKED_FOR = 0.1  # An audit whose power is not low finds this share of answers to any question, if sent as they are.
+WHOLE = "all of them"  # This stands in place of the protocol where all blocks of a report are looked at together.
 RUN = 50_000  # At most so many reports are drawn in one run of a client.
 
 Found = dict[Event, tuple[int, int]]  # how often an event came, and among how many
@@ -51,6 +53,7 @@ class Row:
     at_least: Mapping[str, float]  # by client, the lower bound of epsilon; all of them hold at once
     typical: float  # the bound that a right client shows, were its counts as expected
     caught: float  # the least share of answers, sent as they are, that is found with probability 0.95
+    draws_needed: int  # so many draws find `LOOKED_FOR` of them with that probability
 
 
 @dataclass(frozen=True)
@@ -76,17 +79,44 @@ class Audit:
     comparisons: int
     clients: tuple[str, ...]
     not_audited: Mapping[str, str]  # by client, why
+    public: tuple[str, ...]  # the columns that are sent as they are, of which no epsilon says anything
     rows: tuple[Row, ...]
     off: tuple[Off, ...]
 
     @property
     def passed(self) -> bool:
-        """Whether no bound is above the stated epsilon, and nothing else is off."""
-        return not self.off
+        """Whether no bound is above the stated epsilon, and nothing else is off; not if nothing is protected."""
+        return self.protects and not self.off
+
+    @property
+    def protects(self) -> bool:
+        """Whether anything is protected, so that there is something to audit."""
+        return bool(self.rows)
+
+    @property
+    def caught(self) -> float:
+        """The least share of answers to any one question, sent as they are, that is found with probability 0.95."""
+        return max((row.caught for row in self._questions), default=1.0)
+
+    @property
+    def draws_needed(self) -> int:
+        """The draws that would find `LOOKED_FOR` of the answers to any one question with probability 0.95."""
+        return max((row.draws_needed for row in self._questions), default=0)
+
+    @property
+    def low_power(self) -> bool:
+        """Whether `LOOKED_FOR` of the answers to some question could be sent as they are without being noticed."""
+        return self.protects and self.caught > LOOKED_FOR
+
+    @property
+    def _questions(self) -> list[Row]:
+        """The rows of single blocks: whoever sends whole records as they are sends each answer so."""
+        return [row for row in self.rows if row.protocol != WHOLE]
 
     def to_json(self) -> dict[str, Any]:
         """The audit as JSON has it."""
-        return {"passed": self.passed, **asdict(self)}
+        power = {"low_power": self.low_power, "draws_needed": self.draws_needed}
+        return {"passed": self.passed, "protects": self.protects, **power, **asdict(self)}
 
 
 def audit(
@@ -151,6 +181,7 @@ def audit(
         comparisons=comparisons,
         clients=tuple(used),
         not_audited=left_out,
+        public=plan.public,
         rows=rows,
         off=(*broken, *_leaks(rows), *_off(found, each)),
     )
@@ -230,7 +261,7 @@ def _rows(arm: Arm, found: Mapping[str, Found], draws: int, error: float) -> Ite
     if arm.wholes:
         stated = min(arm.plan.arms[arm.number].epsilon, sum(part.tells.epsilon for part in arm.told if part.tells))
         chances = [way.chances for way in arm.wholes]
-        yield _row(arm, "whole report", "all of them", stated, ["whole", *RECORDS], chances, found, draws, error)
+        yield _row(arm, "whole report", WHOLE, stated, ["whole", *RECORDS], chances, found, draws, error)
 
 
 def _row(
@@ -255,7 +286,8 @@ def _row(
         seen[client] = max(pairs)
     typical = max(float(epsilon_at_least(draws * u, draws * v, draws, error)) for u, v in chances)
     caught = min(share_caught(u, draws, error) for u, _ in chances)
-    return Row(arm.name, question, protocol, stated, seen, typical, caught)
+    needed = max(draws_needed(u, LOOKED_FOR, error) for u, _ in chances)
+    return Row(arm.name, question, protocol, stated, seen, typical, caught, needed)
 
 
 def _leaks(rows: Iterable[Row]) -> Iterator[Off]:

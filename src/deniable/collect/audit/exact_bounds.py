@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.float64]
 
+MOST_DRAWS = 10**15  # More draws than these nobody makes, and they are not looked for.
 POWER = 0.95  # A leak counts as caught if an audit finds it with this probability at least.
 
 
@@ -37,7 +38,7 @@ def epsilon_at_least(here: npt.ArrayLike, there: npt.ArrayLike, trials: npt.Arra
     Examples
     --------
     >>> float(epsilon_at_least(7300, 2700, 10000, 1e-6)).__round__(2)  # where ln(0.73 / 0.27) = 0.99
-    0.87
+    0.89
     """
     low, high = chance_at_least(here, trials, error / 2), chance_at_most(there, trials, error / 2)
     return np.log(np.maximum(low, high) / high)
@@ -69,6 +70,22 @@ def share_caught(stated: float, trials: int, error: float) -> float:
         caught = betainc(critical, trials - critical + 1, stated + share * (1 - stated)) >= POWER
         low, high = (low, share) if caught else (share, high)
     return high
+
+
+def draws_needed(stated: float, share: float, error: float) -> int:
+    """The draws from which on the test of a chance finds this share of answers, sent as they are; rounded up.
+
+    Examples
+    --------
+    >>> draws_needed(0.73, 0.1, 1e-6)
+    12000
+    """
+    high = 100
+    while share_caught(stated, high, error) > share and high < MOST_DRAWS:
+        high *= 2
+    needed = _first(lambda draws: share_caught(stated, draws, error) <= share, high // 2, high)
+    digit: int = 10 ** max(len(str(needed)) - 2, 0)
+    return -(-needed // digit) * digit
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -11,22 +11,39 @@ const settled = (request) =>
     request.onerror = () => reject(request.error);
   });
 
-/** Change what is kept by a key, in one transaction; gives what is then kept. `change` gets undefined if there is nothing. */
-export async function keep(key, change) {
+/** Let a function use the database, which is closed afterwards. */
+async function inDatabase(use) {
   const opening = indexedDB.open("deniable", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
   const database = await settled(opening);
   try {
-    return await new Promise((resolve, reject) => {
-      const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
-      const store = transaction.objectStore(STORE);
-      const reading = store.get(key);
-      let next;
-      reading.onsuccess = () => store.put((next = change(reading.result)), key);
-      transaction.oncomplete = () => resolve(next);
-      transaction.onabort = () => reject(transaction.error);
-    });
+    return await use(database);
   } finally {
     database.close();
   }
+}
+
+/** Change what is kept by a key, in one transaction; gives what is then kept. `change` gets undefined if there is nothing. */
+export function keep(key, change) {
+  return inDatabase(
+    (database) =>
+      new Promise((resolve, reject) => {
+        const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
+        const store = transaction.objectStore(STORE);
+        const reading = store.get(key);
+        let next;
+        reading.onsuccess = () => store.put((next = change(reading.result)), key);
+        transaction.oncomplete = () => resolve(next);
+        transaction.onabort = () => reject(transaction.error);
+      }),
+  );
+}
+
+/** How many reports are kept by other keys that begin alike. */
+export function countOthers(start, key) {
+  return inDatabase(async (database) => {
+    const store = database.transaction(STORE).objectStore(STORE);
+    const [keys, all] = await Promise.all([settled(store.getAllKeys()), settled(store.getAll())]);
+    return all.filter(({ report }, at) => report && keys[at].startsWith(start) && keys[at] !== key).length;
+  });
 }

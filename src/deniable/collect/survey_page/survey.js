@@ -1,23 +1,26 @@
 /* The survey page: promises, then the questions of one arm, then what leaves the device, then a receipt.
 
    The arm is drawn before any question is shown, and kept, so that opening the page again draws no other. A report is
-   made once and kept; from then on this browser sends these bytes and no others. Answers are never kept or sent. The
-   link may have, after #: invitation=..., plan=... (the fingerprint that the plan must have), epsilon=... (the most that
-   was agreed to), key=... (which must have signed the plan), arm=... for plans whose arms are assigned, and wave=..., any
-   word that is new each time people are asked. Where the plan keeps answers, who comes back in another wave is asked
-   nothing, and sends what was kept. What stands after # is not sent when a page is asked for. */
+   made once and kept; from then on this browser sends these bytes and no others, for this plan and this invitation. Who
+   made one by another invitation is told that epsilon adds up. Answers are never kept or sent. The link may have, after
+   #: invitation=..., plan=... (the fingerprint that the plan must have), epsilon=... (the most that was agreed to),
+   key=... (which must have signed the plan), public=... (the columns that may be sent as they are), arm=... for plans
+   whose arms are assigned, and wave=... for plans that keep answers, any word that is new each time people are asked:
+   who comes back in another wave is asked nothing, and sends what was kept. A link with anything else is refused. What
+   stands after # is not sent when a page is asked for. */
 
 import { DeniableError, Keeper, drawArm, questions, read, report } from "./deniable.min.js";
-import { ceiling, notAgreed } from "./agreed.js";
+import { ceiling, notAgreed, unreadable } from "./agreed.js";
 import { element } from "./element.js";
 import { answerText, form, title } from "./form.js";
-import { keep } from "./kept.js";
+import { countOthers, keep } from "./kept.js";
 import { meaning } from "./meaning.js";
 import { promise } from "./promise.js";
 import { LANGUAGES, firstLanguage, wordsOf } from "./words.js";
 
 const TRIES = 5; // A report is sent so often before the respondent is asked to try later.
 const WAIT = 2; // Seconds between two tries, if the collector does not say how long.
+const LONGEST_WAIT = 300; // It waits so many seconds at most before it adds a random time, whatever the collector says.
 const MOST_NAMED = 20; // So many answers that a field names are listed.
 
 const NO_WORDS = "The survey cannot be loaded. Please try again later."; // for want of a file of words
@@ -27,6 +30,7 @@ const invitation = link.get("invitation") ?? "";
 const wave = link.get("wave") ?? "";
 const keeper = new Keeper((change) => keep("kept answers", change), { ceiling: Infinity }); // the promises say what it costs
 let plan, key, kept; // the plan that was read, and what this browser keeps of it
+let others; // how many reports of the plan this browser made by other links
 let lines, features; // what the client promises, and the questions of the arm
 let say, promised; // the words
 let view; // the function that shows what is shown now
@@ -43,6 +47,8 @@ class Said extends Error {
 
 async function start() {
   await speak(firstLanguage());
+  const wrong = unreadable(location);
+  if (wrong) throw new Said(...wrong);
   plan = await getPlan(link.get("plan"));
   key = `${plan.fingerprint} ${invitation}${wave && ` ${wave}`}`;
   const given = plan.assigned ? link.get("arm") : await drawArm(plan);
@@ -51,11 +57,12 @@ async function start() {
   const arm = keeps ? await remembered(keeper.arm(plan, assigned)) : given;
   kept = await remember((found) => found ?? (plan.names.includes(arm) ? { arm } : undefined));
   if (!kept) throw new Said("failed_arm");
+  others = await remembered(countOthers(`${plan.fingerprint} `, key));
   lines = (await promise(plan)).split("\n");
   features = await questions(plan, kept.arm);
   if (!kept.report && plan.kept && (await remembered(keeper.has(plan)))) return make({}); // nothing is asked again
   if (!kept.report) return show(begin);
-  return kept.sent ? send() : show(review);
+  return kept.stored ? show(receipt) : kept.sent ? send() : show(review);
 }
 
 async function getPlan(pinned) {
@@ -96,12 +103,20 @@ async function send() {
     if (kept.stored) return show(receipt); // it was acknowledged before
     if (answer && ![429, 500, 502, 503, 504].includes(answer.status)) throw refusal(answer.status);
     if (tried === TRIES) throw new Said("failed_reach");
-    const seconds = Math.ceil((Number(answer?.headers.get("retry-after")) || WAIT) * (1 + Math.random()));
+    const asked = Number(answer?.headers.get("retry-after")) || WAIT; // a date is no number
+    const seconds = Math.ceil(Math.min(Math.max(asked, 1), LONGEST_WAIT) * (1 + Math.random()));
     show(() => waiting(seconds));
     await new Promise((wake) => setTimeout(wake, 1000 * seconds));
   }
   kept = await remember((found) => ({ ...found, stored: true }));
+  others = await remembered(countOthers(`${plan.fingerprint} `, key));
   show(receipt);
+}
+
+/** Send the same bytes again to a collector that has lost them. */
+async function sendAnew() {
+  kept = await remember((found) => ({ ...found, stored: false }));
+  return send();
 }
 
 function headers() {
@@ -150,10 +165,17 @@ function begin() {
     say("begin_title"),
     paragraph("begin_text"),
     element("ul", { class: "promises" }, ...lines.map((line) => element("li", {}, promised(line)))),
+    ...(others && !plan.kept ? [element("p", { class: "wrong", id: "others" }, say("begin_others", added()))] : []),
     paragraph("begin_skip"),
     actions(button("begin", () => show(ask))),
     element("p", { class: "hint" }, element("a", { href: link.has("plan") ? `plans/${plan.fingerprint}.json` : "plan.json" }, say("plan_link"))),
   ];
+}
+
+/** How many reports this browser will have made for the plan with this one, and what they give away together. */
+function added() {
+  const inWords = (epsilon) => (Math.ceil(100 * epsilon) / 100).toLocaleString(document.documentElement.lang);
+  return { others, count: others + 1, epsilon: inWords(plan.epsilon), sum: inWords((others + 1) * plan.epsilon) };
 }
 
 function ask() {
@@ -179,11 +201,11 @@ function waiting(seconds) {
 }
 
 function receipt() {
-  const found = element("p", { role: "status" });
+  const found = element("div", { role: "status" });
   const check = async () => {
     const answer = await fetch(`reports/${kept.id}`, { method: "HEAD" }).catch(() => null);
     const word = { 204: "check_yes", 404: "check_no" }[answer?.status] ?? "check_failed";
-    found.textContent = say(word);
+    found.replaceChildren(say(word), ...(word === "check_no" ? [actions(button("send", sendAnew))] : []));
   };
   return [
     say("receipt_title"),
@@ -191,6 +213,7 @@ function receipt() {
     element("p", { class: "bytes", id: "receipt" }, kept.id),
     actions(button("check", check, { class: "second" })),
     found,
+    paragraph(plan.kept ? "receipt_kept" : others ? "receipt_others" : "receipt_only", added()),
     paragraph("receipt_again"),
     element("details", {}, element("summary", {}, say("review_title")), ...explained()),
   ];
@@ -213,7 +236,7 @@ function explained() {
     element("dd", {}, field.public ? say("as_it_is") : say("how_often", { own: hundredths(field.own), other: hundredths(field.other) })),
   ]);
   const armRows = armBits
-    ? [element("dt", {}, say("arm_field")), element("dd", { class: "hint" }, place(0, armBits)), element("dd", { dir: "auto" }, say("arm_says", { arm }))]
+    ? [element("dt", {}, say("arm_field")), element("dd", { class: "hint" }, place(0, armBits)), element("dd", { dir: "auto" }, say(plan.assigned ? "arm_says_assigned" : "arm_says", { arm }))]
     : [];
   const besides = [say("id_says", { id: kept.id }), say("plan_says", { fingerprint: plan.fingerprint }), invitation && say("invitation_says"), say("network_says")];
   return [

@@ -120,7 +120,7 @@ const CHECKED = new WeakSet(); // Plans that `read` made; nobody else can add on
 /** Randomize one record as a plan says; gives the bytes to send. See deniable.d.ts for the options. */
 const report = async (record, plan, { secret, ...options } = {}) => {
   const checked = await agreedPlan(plan, options);
-  need(!checked.kept === !secret, "only kept answers need a secret");
+  need(!checked.kept === !secret, "secret: needed if kept, else none");
   return secret // which gives the arm, too: no other is taken, and none where arms are assigned, for nothing remembers which
     ? again(await derived(secret, record, checked, ownArm(await derivedArm(secret, checked), options.arm)), checked)
     : reportFrom(systemRandomness, record, checked, options.arm);
@@ -131,7 +131,7 @@ const agreedPlan = async (plan, options = {}) => {
   const { expect = null, atMost = 8, public: names = [], arm, ...unknown } = options;
   const listed = isText(names) || isArray(names);
   const right = listed && isText(expect ?? "") && typeof atMost === "number" && atMost > 0;
-  need(right && !sizeOf(unknown), "options: expect, atMost, public, arm", keysOf(options)); // no values: one might be an answer
+  need(right && !sizeOf(unknown), "wrong expect, atMost, public or arm", keysOf(options)); // no values: one might be an answer
   const agreed = [names].flat();
   const checked = await read(plan);
   const same = expect === null || expect === checked.fingerprint;

@@ -13,16 +13,16 @@ export async function promise(plan) {
   const worst = new Map(); // by answer, the most that is learned of it from any block
   for (const block of arms.flat()) {
     const learned = hundredths(ratio([[block]], SCALE));
-    for (const name of block.public ? [] : block.features.map(titleOf)) {
+    for (const name of block.public ? [] : block.features.map(quoted)) {
       if (!(worst.get(name) > learned)) worst.set(name, learned);
     }
   }
   const alone = new Map();
   for (const [name, least] of worst) alone.set(least, [...(alone.get(least) ?? []), name]);
   const who = assigned
-    ? "Whoever invited you chose which, and must have done so by chance."
+    ? "Whoever invited you chose which, and must have done so by chance. They may know which report is yours, if few people are asked the same set."
     : "This device draws it before any answer, so it says nothing of you.";
-  const open = arms[0].filter((block) => block.public).map(({ features: [only] }) => titleOf(only)).join(", ");
+  const open = arms[0].filter((block) => block.public).map(({ features: [only] }) => quoted(only)).join(", ");
   const lines = [
     "Chance may change your answers on this device, before anything is sent.",
     arms[1] && `You are asked one of ${arms.length} sets of questions. ${who}`,
@@ -47,6 +47,12 @@ function titleOf({ name, question, label, question_label: whole }) {
   if (!question) return label ?? name;
   const start = `${question}: `;
   return `${whole ?? question}: ${label ?? (name.startsWith(start) ? name.slice(start.length) : name)}`;
+}
+
+/** A question in quotes, with another name beside it: no label can pass for words of the promise. */
+function quoted(feature) {
+  const [said, name] = [titleOf(feature), feature.name].map((text) => text.replaceAll('"', "'"));
+  return said === name ? `"${said}"` : `"${said}" ("${name}")`;
 }
 
 /** By Bayes' theorem a belief of 1 in 10 becomes at most r / (r + 9), rounded up to hundredths. */

@@ -26,9 +26,13 @@ def check_optional(name: str, **texts: Any) -> None:
             check_text(text, f"{what} of {abbreviated(name)}")
 
 
+# SHOWN are the words that forms have for a flag's answers, in the languages of the survey page.
+SHOWN = {"yes", "no", "ja", "nein"}
+
+
 def check_missing_of_flag(name: str, missing: str | None) -> None:
-    """Refuse a missing answer of a flag that is a word for true or false."""
-    if missing is not None and seen(missing) in FLAG_WORDS:
+    """Refuse a missing answer of a flag that is a word for true or false, or what people read as its answers."""
+    if missing is not None and (seen(missing) in FLAG_WORDS or seen(missing).casefold() in SHOWN):
         raise SchemaError(
             f"{abbreviated(name)}: missing is what a skipped question is called; {missing!r} is a flag's own answer"
         )
