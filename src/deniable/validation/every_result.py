@@ -2,10 +2,10 @@
 
 Two questions, a flag and a choice of three, are loosely associated, rare, sparse (with cells that nobody is in), or
 skewed, and asked apart with unequal epsilons, as one block, or in arms of which some ask one question alone. Of each
-survey every kind of result is asked for (`results_asked`), about the population and about the respondents; results
-that are one number, and lists, are asked for in more surveys. For post-stratification there is a public question
-besides; and for lists, ten flags of which five pairs are associated are ranked, and those with a false discovery rate
-of at most 10 % are looked at (with the intervals for lists) as a reader would.
+survey every kind of result is asked for (`results_asked`), about the population and about the respondents. For
+post-stratification there is a public question besides; and for lists, of which there are more, ten flags of which five
+pairs are associated are ranked, and those with a false discovery rate of at most 10 % are looked at (with the intervals
+for lists) as a reader would.
 """
 
 import warnings
@@ -43,10 +43,10 @@ TRUTHS = {
 PLANS = ("apart", "block", "arms")
 # SIZES are the numbers of respondents.
 SIZES = (300, 3_000)
-# SURVEYS is how many surveys there are of each setting for results with many intervals in each, and in a quick run.
+# SURVEYS is how many surveys there are of each setting, and QUICK in a quick run.
 SURVEYS, QUICK = 300, 4
-# NUMBERS is how many there are for results that are one number, and for lists: as many as tell 88.5 % from 93 %.
-NUMBERS = 1_000
+# LISTS is how many lists there are, and weighted shares, which take a few milliseconds.
+LISTS = 1_000
 # LISTED is the false discovery rate up to which pairs of a list are looked at.
 LISTED = 0.1
 # HOLDS are the least and the most that coverage should be, in a setting where at least half are given.
@@ -98,11 +98,10 @@ def plan_for(how: str) -> Plan:
 
 def measured(folder: Path, *, quick: bool) -> list[Tails]:
     """All settings, written to a file of numbers after each of them."""
-    surveys, numbers = (QUICK, QUICK) if quick else (SURVEYS, NUMBERS)
+    surveys, lists_made = (QUICK, QUICK) if quick else (SURVEYS, LISTS)
     settings = [(truth, plan, n) for truth in TRUTHS for plan in PLANS for n in (SIZES[-1:] if quick else SIZES)]
-    ways = [(surveys, of_tables), (numbers, of_numbers)]
-    todo = [(*one, *way) for way in ways for one in settings]
-    found = strata(numbers) + lists(numbers)
+    todo = [(*one, surveys, way) for way in (of_tables, of_numbers) for one in settings]
+    found = strata(lists_made) + lists(lists_made)
     for part in told(
         spread(_measured, todo, alone=quick),
         lambda own: f"every result, {own[0].kind} and others, {own[0].truth}, {own[0].plan}, N = {own[0].n:,}",

@@ -1,8 +1,7 @@
 """All results that are asked of one simulated survey, through the public names, each with its truth.
 
 Tables, what is known beforehand, posterior draws and maximum likelihood have many intervals in a survey (`of_tables`);
-differences, ratios, measures of association, regressions and trends have one or a few (`of_numbers`), so that more
-surveys are needed of them.
+differences, ratios, measures of association, regressions and trends have one or a few (`of_numbers`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
