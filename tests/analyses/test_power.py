@@ -91,6 +91,55 @@ def test_effects_that_are_not_possible_are_not_detectable() -> None:
     assert 0 < some.correlation < 0.41  # the largest that is possible
 
 
+# -- tests -------------------------------------------------------------------------------------------------------------
+
+FLAGS = dn.Schema([dn.Flag("a"), dn.Flag("b")])
+RARE = dn.Plan(FLAGS, {name: dn.RandomizedResponse(epsilon=7.0) for name in "ab"})
+RARE_GUESS = {"a": 0.05, "b": 0.05}
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize(
+    ("plan", "guess", "size"),
+    [(RARE, RARE_GUESS, 0.3), (dn.Plan(FLAGS, epsilon=8.0, together=[["a", "b"]]), {"a": 0.08, "b": 0.15}, 0.25)],
+    ids=["apart", "in a block"],
+)
+def test_the_number_that_is_needed_has_the_power_asked_for(
+    plan: dn.Plan, guess: Any, size: float, power: float
+) -> None:
+    needed = plan.needed("a", "b", correlation=size, power=power, guess=guess)
+    assert plan.power("a", "b", correlation=size, n=needed, guess=guess) == pytest.approx(power, abs=3e-3)
+    assert plan.power("a", "b", correlation=size, n=round(0.9 * needed), guess=guess) < power - 0.01
+
+
+def test_the_chance_of_a_test_is_that_at_the_guessed_margins_and_their_errors() -> None:
+    """Whether there is one is asked of the estimate that finds the guess, and of simulated ones."""
+    pair, surveys = Pair.of(RARE, "a", "b", RARE_GUESS), 200
+    numbers = range(2_000, 3_200, 50)
+    given = [not np.isnan(RARE.expect("a", "b", n=n, guess=RARE_GUESS).independence().p_value) for n in numbers]
+    assert given.index(True) == next(k for k, n in enumerate(numbers) if pair.test_chance(n) >= 0.5)
+    truth, rng = pair.truth("correlation", 0.3), np.random.default_rng(2)
+    for n in (2_200, 2_900):
+        drawn = (dn.estimate(dn.simulate.counts(truth, RARE, rng, n=n), ["a", "b"]) for _ in range(surveys))
+        found = sum(not np.isnan(est.independence("a", "b").p_value) for est in drawn) / surveys
+        assert abs(found - pair.test_chance(n)) < 0.03 + 3.3 * np.sqrt(0.25 / surveys)
+    assert pair.test_chance(91) < 1e-6
+    assert pair.test_chance(10_000) > 1 - 1e-6
+
+
+def test_what_no_test_sees_has_no_power_and_is_not_detectable() -> None:
+    """91 respondents were said to see it with 80 %, by a test that none of 300 simulated surveys gave."""
+    assert RARE.power("a", "b", correlation=0.3, n=91, guess=RARE_GUESS) < 1e-6
+    least = RARE.detectable("a", "b", n=91, guess=RARE_GUESS)
+    assert (least.correlation, least.difference) == (None, None)
+    needed = RARE.needed("a", "b", correlation=0.3, guess=RARE_GUESS)
+    some = RARE.detectable("a", "b", n=2 * needed, guess=RARE_GUESS)
+    assert some.correlation is not None
+    assert RARE.power("a", "b", correlation=some.correlation, n=2 * needed, guess=RARE_GUESS) == pytest.approx(
+        0.8, rel=1e-4
+    )
+
+
 # -- intervals ---------------------------------------------------------------------------------------------------------
 
 

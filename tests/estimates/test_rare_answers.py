@@ -142,3 +142,29 @@ def test_many_pairs_with_merged_answers_are_told_as_each_of_them_is_alone() -> N
         alone = dn.estimate(counts, [row["first"], row["second"]]).association(row["first"], row["second"]).cramers_v
         assert row["effect"] == pytest.approx(alone.value, abs=1e-12)
         assert (row["low"], row["high"]) == pytest.approx(alone.confidence_interval(), abs=1e-9)
+
+
+def strengths_of(plan: dn.Plan, shares: Any, n: int, surveys: int) -> tuple[float, float]:
+    """How many surveys give Cramer's V, and how many of these intervals hold it."""
+    even = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+    true, ends = sqrt(((shares - even) ** 2 / even).sum() / (min(shares.shape) - 1)), []
+    truth = dn.simulate.truth(plan.schema, shares)
+    for seed in range(surveys):
+        est = dn.estimate(dn.simulate.counts(truth, plan, np.random.default_rng([4, seed]), n=n), ["a", "b"])
+        ends.append(est.association("a", "b").cramers_v.confidence_interval())
+    given = [(low, high) for low, high in ends if not isnan(low)]
+    return len(given) / surveys, sum(low <= true + 1e-9 and true <= high for low, high in given) / max(len(given), 1)
+
+
+@pytest.mark.slow
+def test_in_one_block_cramers_v_needs_no_more_than_the_test_of_independence() -> None:
+    """The control is asked apart: there the test is refused, and so is V."""
+    schema = dn.Schema([dn.Choice("a", list("xyz")), dn.Choice("b", list("klmn"))])
+    strong = np.array([[0.22, 0.06, 0.04, 0.03], [0.05, 0.22, 0.04, 0.04], [0.02, 0.03, 0.17, 0.08]])
+    block, surveys = dn.Plan(schema, epsilon=5.0, together=[["a", "b"]]), 60
+    for shares in (strong, np.outer(strong.sum(axis=1), strong.sum(axis=0))):
+        given, held = strengths_of(block, shares, 400, surveys)
+        assert given > 0.9
+        assert held > 0.95 - 3.3 * sqrt(0.95 * 0.05 / surveys)
+    apart = dn.Plan(schema, dict.fromkeys("ab", dn.UnaryEncoding.optimized(epsilon=4.0)))
+    assert strengths_of(apart, strong, 400, 3)[0] == 0

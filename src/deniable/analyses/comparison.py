@@ -1,4 +1,10 @@
-"""Two estimates of different respondents, cell by cell: what has changed, or differs."""
+"""Two estimates of different respondents, cell by cell: what has changed, or differs.
+
+About the population, the interval of a difference is recovered from those of the two shares (MOVER, `contrasts`).
+Cumulants that add would not do where a cell has few respondents: the covariances of the two estimates with their own
+variances, which say that more people vary more, cancel in a difference, and a normal interval is left. About the
+respondents they do: there the noise of the two surveys is all that varies, and its cumulants are known.
+"""
 
 from itertools import product
 from math import hypot, isnan, nan
@@ -12,9 +18,13 @@ from deniable.estimates.answers_as_weights import all_answers, feature_named, na
 from deniable.estimates.designs.crafted_reports import influence, influence_in_one_survey
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
+from deniable.estimates.weighted_sums import ends_of_cells
 from deniable.files import joined_sources
-from deniable.inference.contrasts import recovered
+from deniable.inference.about_whom import Subject
+from deniable.inference.contrasts import recovered, recovered_difference
+from deniable.inference.cumulants import Cumulants
 from deniable.inference.intervals import checked_level, limits
+from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along
 from deniable.survey.blocks import TIMES
 from deniable.tables.table import CHANGES, About, Column, Table
@@ -66,7 +76,11 @@ def _of_everybody(before: Estimate, after: Estimate, level: float) -> Table:
     rows = all_answers(before.features)
     (found, enough), (other, also) = (judge(est.groups, rows, est.subject) for est in (before, after))
     both = found.scaled(-1 / before.n) + other.scaled(1 / after.n)
-    low, high = (np.where(enough & also, end, np.nan) for end in limits(both, level))
+    if before.subject is Subject.POPULATION:
+        ends = recovered_difference(*(_shares(*each, level) for each in ((before, found), (after, other))))
+    else:
+        ends = limits(both, level)
+    low, high = (np.where(enough & also, end, np.nan) for end in ends)
     first, second = (along(est.truth, rows) / est.n for est in (before, after))
     difference = second - first
     numbers = {
@@ -79,6 +93,11 @@ def _of_everybody(before: Estimate, after: Estimate, level: float) -> Table:
     }
     crafted = [(influence(est.groups, rows), est.n) for est in (before, after)]
     return tidy(before.features, numbers, _about(before, after, level, crafted), "the comparison")
+
+
+def _shares(est: Estimate, found: Cumulants, level: float) -> list[Array]:
+    """The shares of all cells that intervals are about, and the lower and upper ends of these."""
+    return [each / est.n for each in (found.mean, *ends_of_cells(est, all_answers(est.features), found, level))]
 
 
 def _among(before: Among, after: Among, level: float) -> Table:

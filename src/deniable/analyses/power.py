@@ -4,46 +4,36 @@ Effects are correlations, and differences of shares, of two answers with guessed
 independent answers, and a test is two-sided at 5 %. Everything about the population scales as 1 / n, so that the
 inverse questions are in closed form.
 
-With p and q the shares of the two answers, an effect is a covariance c of the two: a correlation is c over the root of
-p (1 - p) q (1 - q), and a difference c over q (1 - q). No table has a covariance beyond Frechet's bounds,
-
-    max(-p q, -(1 - p) (1 - q)) <= c <= min(p (1 - q), (1 - p) q)
+Where answers are rare there is no test of independence, by the trust rule, until a survey is large enough, whatever the
+effect: the power is that of the test times the probability of its being made. The power of the number of respondents
+that is needed is the power that was asked for.
 
 A test may see an effect where the trust rule finds too few reports for an interval. The rule is asked as it is of a
 survey that was made, about the population, of simulated surveys whose truth has the effect, and through the results
 that users see.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
-import numpy as np
-
-from deniable.analyses.expectation import Expectation, check_guess, checked_people, expectation
+from deniable.analyses.expectation import Expectation, checked_people, expectation
 from deniable.analyses.expected.answer_chances import answer_chance
-from deniable.analyses.expected.guesses import guessed
-from deniable.counts.checks import check_asked
-from deniable.errors import EstimateError, PlanError, abbreviated
-from deniable.estimates.answers_as_weights import two_indicators
-from deniable.inference.one_feature import Array
-from deniable.simulate import Truth, truth
+from deniable.analyses.expected.answer_pair import MANY, Pair, is_number
+from deniable.errors import PlanError, abbreviated
 from deniable.survey.expectations import POWER
 from deniable.survey.half_widths import TWO_SIDED
 from deniable.survey.plan import Plan
-from deniable.survey.schema import Schema
 from deniable.text.fixed_phrases import how_many
 from deniable.text.html import printed
 from deniable.text.progress import told
 
-# Sample sizes are found from a survey of so many respondents, beside whom those that the metric spreads are nothing.
-MANY = 1_000_000_000
 # A test at this level sees an effect that is not there so often.
 SIZE = 0.05
-# An effect is possible up to so much beyond its bounds, which are rounded like any number.
-ROUNDING = 1e-9
+# The power of a number of respondents that is said to be needed falls short of the power asked for by at most this.
+ROUNDED = 5e-4
 # Numbers of respondents are looked for up to this power of two.
 MOST_DOUBLINGS = 40
 # The number at which the expected survey has an interval is first known to this many times, either way.
@@ -90,109 +80,6 @@ class Detectable:
         return f"{people}{' or '.join(found)} is {chance}"
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two answers of a planned survey, a flag's yes or a choice's answer each, with guessed shares."""
-
-    plan: Plan
-    first: Any
-    second: Any
-    names: tuple[str, str]
-    margins: tuple[Array, Array]  # the shares of all answers to each of the two
-    places: tuple[int, int]  # of the two answers among them
-
-    @classmethod
-    def of(cls, plan: Plan, first: Any, second: Any, guess: Any) -> "Pair":
-        """Check what is asked for."""
-        names = [one[0] if isinstance(one, tuple | list) and one else one for one in (first, second)]
-        check_asked(plan, names)
-        features = tuple(plan.schema[name] for name in names)
-        two_indicators(features, first, second)
-        check_guess(plan, guess)
-        margins = [guessed([feature], guess) for feature in features]
-        answers = [True if isinstance(one, str) else one[1] for one in (first, second)]
-        places = [feature.answers.index(answer) for feature, answer in zip(features, answers, strict=True)]
-        made = cls(plan, first, second, (names[0], names[1]), (margins[0], margins[1]), (places[0], places[1]))
-        for name, share in zip(made.said, made.shares, strict=True):
-            if not 0 < share < 1:
-                who = "everybody" if share else "nobody"
-                raise PlanError(f"by the guess {who} has {name}, so that nothing goes with it; guess another share")
-        return made
-
-    @property
-    def said(self) -> tuple[str, str]:
-        """The two answers in words."""
-        one, other = (one if isinstance(one, str) else f"{one[0]} = {one[1]}" for one in (self.first, self.second))
-        return one, other
-
-    @property
-    def shares(self) -> tuple[float, float]:
-        """The guessed shares of the two answers."""
-        one, other = (float(margin[place]) for margin, place in zip(self.margins, self.places, strict=True))
-        return one, other
-
-    def covariance(self, kind: str) -> float:
-        """The covariance of the two answers that an effect of 1 means."""
-        p, q = self.shares
-        return sqrt(p * (1 - p) * q * (1 - q)) if kind == "correlation" else q * (1 - q)
-
-    def bounds(self, kind: str) -> tuple[float, float]:
-        """The least and the largest effect that is possible with these shares."""
-        p, q = self.shares
-        unit = self.covariance(kind)
-        return max(-p * q, -(1 - p) * (1 - q)) / unit, min(p * (1 - q), (1 - p) * q) / unit
-
-    def effect(self, correlation: Any, difference: Any) -> tuple[str, float]:
-        """What is to be seen, checked: its kind, and its size with its sign."""
-        given = {"correlation": correlation, "difference": difference}
-        given = {kind: size for kind, size in given.items() if size is not None}
-        if len(given) != 1:
-            found = "neither" if not given else "both"
-            raise PlanError(f"give what is to be seen, correlation=0.1 or difference=0.05; found {found}")
-        ((kind, size),) = given.items()
-        if not _is_number(size) or not 0 < abs(size) <= 1:
-            raise PlanError(f"what is to be seen is a correlation or a difference, up to 1; found {abbreviated(size)}")
-        low, high = self.bounds(kind)
-        if not low - ROUNDING <= size <= high + ROUNDING:
-            raise PlanError(
-                f"with the guessed shares of {self.said[0]} and {self.said[1]}, {self.shares[0]:.3g} and "
-                f"{self.shares[1]:.3g}, a {kind} is between {low:.2g} and {high:.2g}; found {float(size):g}"
-            )
-        return kind, float(size)
-
-    def expected(self, n: int | None) -> Expectation:
-        """What the survey tells of the table of the two if they are independent."""
-        guess = dict(zip(self.names, self.margins, strict=True))
-        return expectation(self.plan, self.names, n=n, guess=guess)
-
-    def result(self, of: Any, kind: str) -> Any:
-        """The effect as an estimate, or an expectation, has it: a value with its standard error and its interval."""
-        if kind == "correlation":
-            return of.correlation(self.first, self.second)
-        answers = self.plan.schema[self.names[1]].answers
-        others = [answer for place, answer in enumerate(answers) if place != self.places[1]]
-        return of.difference(self.first, between=(self.names[1], answers[self.places[1]], others))
-
-    def stderr(self, n: int | None, kind: str) -> float:
-        """The standard error of an effect of that kind, if the two are independent."""
-        stderr = float(self.result(self.expected(n), kind).stderr)
-        if not stderr > 0 or not sqrt(stderr) < np.inf:
-            raise EstimateError("there is no standard error to compare with")
-        return stderr
-
-    def truth(self, kind: str, size: float) -> Truth:
-        """The table of the two with this effect, and the guessed shares of all answers: other answers share alike."""
-        apart = []
-        for margin, place in zip(self.margins, self.places, strict=True):
-            others = -margin / (1 - margin[place])
-            others[place] = 1
-            apart.append(others)
-        table = np.outer(*self.margins) + size * self.covariance(kind) * np.outer(*apart)
-        features = [self.plan.schema[name] for name in self.names]
-        possible = np.maximum(table, 0)
-        return truth(Schema(features), possible / possible.sum())
-
-
 def people_needed(
     plan: Plan,
     names: Sequence[Any],
@@ -210,22 +97,35 @@ def people_needed(
             raise PlanError(
                 "a half-width has no power, which is of seeing a correlation or a difference; leave one out"
             )
-        if not _is_number(half_width) or not 0 < half_width < 1:
+        if not is_number(half_width) or not 0 < half_width < 1:
             raise PlanError(f"half_width is a share between 0 and 1, such as 0.02; found {abbreviated(half_width)}")
         return ceil(MANY * (expectation(plan, names, n=MANY, guess=guess).half_width / half_width) ** 2)
     if len(names) != 2:
         raise PlanError(f"a correlation or a difference is of two features; found {list(names)!r}")
     times, pair = _standard_errors(power), Pair.of(plan, names[0], names[1], guess)
     kind, size = pair.effect(correlation, difference)
-    return ceil(MANY * (times * pair.stderr(MANY, kind) / size) ** 2)
+    fewest = ceil(MANY * (times * pair.stderr(MANY, kind) / size) ** 2)
+    return _least_people(lambda people: _power(pair, kind, size, people) >= power - ROUNDED, fewest)
+
+
+def _least_people(enough: Callable[[int], bool], fewest: int) -> int:
+    """The least number of people, at least so many, that are enough, by bisection."""
+    most = fewest
+    while not enough(most):
+        fewest, most = most, 2 * most
+    while most - fewest > 1:
+        middle = (fewest + most) // 2
+        fewest, most = (fewest, middle) if enough(middle) else (middle, most)
+    return most
 
 
 def least_detectable(plan: Plan, first: Any, second: Any, n: int | None, power: float, guess: Any) -> Detectable:
     """The least correlation, and the least difference of shares, that a survey of n respondents sees."""
-    times, people, pair = _standard_errors(power), checked_people(plan, n), Pair.of(plan, first, second, guess)
+    people, pair = checked_people(plan, n), Pair.of(plan, first, second, guess)
+    of_tested = checked_power(power) / max(pair.test_chance(people), power)  # at most 1
     found: dict[str, float | None] = {"correlation": None, "difference": None}
-    for kind in found:
-        least = times * pair.stderr(people, kind)
+    for kind in found if of_tested < 1 else ():
+        least = _standard_errors(of_tested) * pair.stderr(people, kind)
         found[kind] = least if least <= max(map(abs, pair.bounds(kind))) else None
     return Detectable(*pair.said, people, float(power), found["correlation"], found["difference"])
 
@@ -239,7 +139,7 @@ def _standard_errors(power: float) -> float:
 
 def checked_power(power: Any) -> float:
     """A power that a test can have: more than its size, with which it sees what is not there."""
-    if not _is_number(power) or not SIZE < power < 1:
+    if not is_number(power) or not SIZE < power < 1:
         raise PlanError(
             f"power is a probability between 0.05, of a test at 5 %, and 1, such as 0.8; found {abbreviated(power)}"
         )
@@ -255,17 +155,17 @@ def power_of(
     n: int | None,
     guess: Any,
 ) -> float:
-    """The probability of seeing a correlation or a difference, by a two-sided test at 5 %."""
+    """The probability of seeing a correlation or a difference, by a two-sided test at 5 %, if there is one."""
+    people, pair = checked_people(plan, n), Pair.of(plan, first, second, guess)
+    return _power(pair, *pair.effect(correlation, difference), people)
+
+
+def _power(pair: Pair, kind: str, size: float, people: int) -> float:
+    """The probability that there is a test, which depends on the margins alone, times that with which it sees this."""
     from scipy.special import ndtr
 
-    people, pair = checked_people(plan, n), Pair.of(plan, first, second, guess)
-    kind, size = pair.effect(correlation, difference)
     z = abs(size) / pair.stderr(people, kind)
-    return float(ndtr(z - TWO_SIDED) + ndtr(-z - TWO_SIDED))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return pair.test_chance(people) * float(ndtr(z - TWO_SIDED) + ndtr(-z - TWO_SIDED))
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------

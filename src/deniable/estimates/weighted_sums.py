@@ -181,13 +181,9 @@ def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) 
     if simultaneous:
         level = level ** (1 / prod(len(matrix) for matrix in rows))  # enough for any correlations
     found, enough = judge(est.groups, rows, est.subject)
-    unshrunk = _unshrunk(est, rows)
-    low, high = limits(found, level) if unshrunk is None else limits_of_shrunk_shares(found, n, unshrunk, level)
-    if len(rows) == 1:
-        for place, vector in enumerate(rows[0]):
-            if exact := _exact(est, [vector]):
-                low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
-                enough[place] |= exact.enough
+    low, high = ends_of_cells(est, rows, found, level)
+    for place, exact in _exact_cells(est, rows):
+        enough[place] |= exact.enough
     mean = known_exactly(along(est.truth, rows), found.variance, n)
     if est.fitted is not None:  # cut to what can be, and no shorter than to hold the table itself
         mean = np.maximum(mean, 0)  # of rounding
@@ -199,6 +195,24 @@ def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) 
         "high": np.where(enough, high, np.nan),
     }
     return {name: column / n for name, column in numbers.items()}
+
+
+def ends_of_cells(est: AnyEstimate, rows: Sequence[Array], found: Cumulants, level: float) -> tuple[Array, Array]:
+    """The ends of the confidence intervals of all cells, in respondents: exact ones where a cell has one.
+
+    They are neither cut to what a share can be nor left out where there are not enough reports.
+    """
+    unshrunk, n = _unshrunk(est, rows), est.n
+    low, high = limits(found, level) if unshrunk is None else limits_of_shrunk_shares(found, n, unshrunk, level)
+    for place, exact in _exact_cells(est, rows):
+        low[place], high[place] = (n / exact.n * end for end in exact.limits(level))
+    return low, high
+
+
+def _exact_cells(est: AnyEstimate, rows: Sequence[Array]) -> list[tuple[int, OneColumn]]:
+    """The answers to the feature of a table of one that have an exact distribution, by their places."""
+    vectors = enumerate(rows[0]) if len(rows) == 1 else ()
+    return [(place, exact) for place, vector in vectors if (exact := _exact(est, [vector]))]
 
 
 def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:

@@ -9,7 +9,7 @@ So what makes an interval of one result lopsided makes that of the contrast so. 
 is one less the level at which its interval ends there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,16 @@ def recovered(values: Array, coefficients: Array, correlation: Array, ends: tupl
         own = np.where(coefficients == 0, 0.0, own)
         sides.append(np.sqrt(max(float(own @ correlation @ own), 0.0)))
     return float(value - sides[0]), float(value + sides[1])
+
+
+def recovered_difference(before: Sequence[Array], after: Sequence[Array]) -> tuple[Array, Array]:
+    """The ends of the intervals of many differences (MOVER), each of two independent results.
+
+    Of either result the values are given, and the lower and upper ends of its intervals.
+    """
+    (value, low, high), (other, other_low, other_high) = before, after
+    below, above = np.hypot(other - other_low, high - value), np.hypot(other_high - other, value - low)
+    return other - value - below, other - value + above
 
 
 def contrast_p_value(values: Array, coefficients: Array, covariance: Array, ends: Ends) -> float:

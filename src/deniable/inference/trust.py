@@ -171,3 +171,18 @@ def within(found: Cumulants, times: float) -> Bools:
             & (np.abs(found.fourth) <= times * KURTOSIS * variance**2)
         )
     return np.asarray((variance > 0) & near)
+
+
+def least_scale(found: Cumulants, times: float) -> Array:
+    """How many times as many respondents there would have to be for `within` to hold, at the same shares.
+
+    Cumulants, and the variance of the variance estimate, are in proportion to the number of respondents.
+    """
+    variance = found.variance
+    roots = (
+        np.abs(found.third) / (times * SKEWNESS * variance**1.5),
+        np.abs(found.covariance_with_variance) / (times * COVARIANCE_WITH_VARIANCE * variance**1.5),
+        np.sqrt(np.maximum(found.variance_of_variance, 0)) / (times * VARIATION_OF_VARIANCE * variance),
+        np.sqrt(np.abs(found.fourth) / (times * KURTOSIS)) / variance,
+    )
+    return np.asarray(reduce(np.maximum, roots) ** 2)

@@ -69,8 +69,9 @@ def needed(
     half_width
         The half-width of 95 % intervals, as a share, root mean square over the cells.
     correlation, difference
-        Instead: what is to be seen, by a two-sided test at 5 %, with probability `power`. An interval for it may take
-        more people, which `interval` says.
+        Instead: what is to be seen, by a two-sided test at 5 %, with probability `power`. They are also so many that
+        there is such a test: of rare answers it takes more reports. An interval for it may take more people, which
+        `interval` says.
     power
         That probability; there is none of a half-width.
     guess
@@ -121,7 +122,8 @@ def power(
     Returns
     -------
     float
-        The power of the test.
+        The power of the test, times the probability of its being made: where answers are rare, the rule for enough
+        reports gives none of a small survey.
 
     Examples
     --------
@@ -196,7 +198,8 @@ def detectable(
     Returns
     -------
     Detectable
-        With `correlation` and `difference`, None where nothing that is possible is large enough to be seen.
+        With `correlation` and `difference`, None where nothing that is possible is large enough to be seen, or
+        there is hardly ever a test.
 
     Examples
     --------

@@ -116,6 +116,34 @@ def test_weighted_intervals_hold_whether_sizes_are_fixed_or_random(sizes: str) -
     assert held(true, np.array(control)) < 0.5
 
 
+FEW = dn.Schema([dn.Flag("a"), dn.Choice("r", list("NESW"))])
+KNOWN = dict(zip("NESW", [0.2, 0.3, 0.3, 0.2], strict=True))
+
+
+def with_few_in_a_stratum(surveys: int, sizes: list[int]) -> tuple[float, float]:
+    """How many of the weighted shares are given, and how many of these intervals hold."""
+    plan, rates = dn.Plan(FEW, {"r": dn.Public()}, epsilon=5.0), np.array([0.02, 0.1, 0.3, 0.5])
+    true, ends = float(rates @ list(KNOWN.values())), []
+    for seed in range(surveys):
+        rng = np.random.default_rng([3, seed])
+        yes = rng.binomial(sizes, rates)
+        counts = dn.simulate.counts(np.array([np.array(sizes) - yes, yes]), plan, rng)
+        ends.append(dn.estimate(counts, ["a", "r"]).poststratify("r", KNOWN).cell(a=True).confidence_interval())
+    given = np.array([end for end in ends if not np.isnan(end[0])])
+    return len(given) / surveys, held(true, given) if len(given) else np.nan
+
+
+@pytest.mark.slow
+def test_a_small_stratum_does_not_keep_the_whole_from_being_weighted() -> None:
+    """Refused as controls: one of the strata has too few to say how its answers vary, or all together have."""
+    surveys = 150
+    given, holding = with_few_in_a_stratum(surveys, [350, 210, 119, 21])
+    assert given == 1
+    assert abs(far_from_95(holding, surveys)) < 3.3
+    for sizes in ([350, 210, 119, 9], [12, 12, 12, 12]):
+        assert with_few_in_a_stratum(3, sizes)[0] == 0
+
+
 def test_an_answer_without_a_share_and_one_that_there_is_not_are_named() -> None:
     schema = dn.Schema([dn.Flag("smoker"), dn.Choice("region", ["north", "south"])])
     plan = dn.Plan(schema, {"region": dn.Public()}, epsilon=2.0)

@@ -29,6 +29,8 @@ E = TypeVar("E", bound=AnyEstimate)
 
 # Shares of strata that sum to one within this are taken as if they did.
 ROUNDING = 1e-3
+# A stratum has at least this many respondents: the part of the variance that is its own is too small by one in so many.
+FEWEST_IN_A_STRATUM = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class StratifiedGroup:
         return self._scaled(found), self._scaled(shape)
 
     def judged(self, rows: Sequence[Array], subject: Subject) -> Judged:
-        """The verdict on a sum of independent groups: each stratum must have enough respondents."""
+        """The verdict on a sum of independent groups: all strata together must have enough respondents."""
         each = [group.judged(rows, subject) for group in self.strata]
         references = None
         if all(one.references for one in each):
@@ -100,7 +102,7 @@ class StratifiedGroup:
             references = self._scaled(first), self._scaled(second)
         return Judged(
             self.n,
-            reduce(np.minimum, [np.asarray(one.asked) for one in each]),
+            _asked_in_all([np.asarray(one.asked) for one in each]),
             self._scaled([one.found for one in each]),
             np.asarray(reduce(np.logical_and, [one.fixed for one in each])),
             references,
@@ -134,6 +136,15 @@ class StratifiedGroup:
     def _scaled(self, each: Sequence[Cumulants]) -> Cumulants:
         pairs = zip(self.factors, each, strict=True)
         return sum((one.scaled(factor) for factor, one in pairs), start=NOTHING)
+
+
+def _asked_in_all(each: Sequence[Array]) -> Array:
+    """How many respondents the trust rule takes a weighted sum of strata to have, given how many each of them has.
+
+    All of them, if none has fewer than FEWEST_IN_A_STRATUM: the fewest, else.
+    """
+    fewest = reduce(np.minimum, each)
+    return np.where(fewest >= FEWEST_IN_A_STRATUM, reduce(np.add, each), fewest)
 
 
 def poststratify(est: E, name: str, shares: Mapping[str | bool, float]) -> E:

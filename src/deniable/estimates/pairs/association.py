@@ -12,6 +12,7 @@ import numpy as np
 
 from deniable.errors import EstimateError
 from deniable.estimates.answers_as_weights import all_answers
+from deniable.estimates.designs.block_group import BlockGroup
 from deniable.estimates.designs.crafted_reports import influence_of_sums
 from deniable.estimates.interface import AnyEstimate, Respondents, dense_covariance, total
 from deniable.estimates.pairs.independence import stratified_test, wald_test_if_any
@@ -182,15 +183,18 @@ class PairTable:
     covariance: Array
     trusted: Bools
     test: WaldTest | None
+    tested: Bools | bool = False  # whether the test alone says that there are enough reports for V
 
     def strength(self, *, mutual: bool) -> Strength:
         """Cramer's V of two features, or their mutual information.
 
-        There are enough reports if every cell were nearly normal with independent answers of the same margins, and all
-        margins are surely above zero; for mutual information, which divides by every cell, all cells.
+        There are enough reports if every cell were nearly normal with independent answers of the same margins (for V in
+        one block, nearly enough for the test), and all margins are surely above zero; for mutual information, which
+        divides by every cell, all cells.
         """
         distribution, gradient = strength(self.shares, self.covariance, mutual=mutual, test=self.test)
-        enough = self.trusted & divisors_positive(self.shares, self.covariance, cells=mutual)
+        trusted = self.trusted if mutual else self.trusted | self.tested
+        enough = trusted & divisors_positive(self.shares, self.covariance, cells=mutual)
         enough &= np.isfinite(distribution.value) & np.isfinite(distribution.stderr)
         return Strength(distribution, gradient, np.asarray(enough))
 
@@ -202,4 +206,15 @@ def pair_table(groups: Sequence[Respondents], rows: Sequence[Array], subject: Su
     covariance = sandwich(rows, dense_covariance(groups, subject, prod(matrix.shape[1] for matrix in rows))) / n**2
     each = [group.judged(rows, subject) for group in groups]
     trusted = np.asarray(normal_if_independent(each, rows, subject).all(axis=(-2, -1)))
-    return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject))
+    tested = _tested_in_a_block(groups, rows, subject)
+    return PairTable(shares, covariance, trusted, wald_test_if_any(groups, rows, subject), tested)
+
+
+def _tested_in_a_block(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> Bools | bool:
+    """Whether both features stand in one block, and there is a test of independence about the population.
+
+    Then V, whose interval is that of the test's statistic, needs no more than the test. Noise of features asked apart
+    multiplies, so that it is further from normal than the rule of the test sees.
+    """
+    in_a_block = all(isinstance(group, BlockGroup) and len(group.views) == 1 for group in groups)
+    return testable(groups, rows) if in_a_block and subject is Subject.POPULATION else False

@@ -8,8 +8,10 @@ from deniable.errors import EstimateError
 from deniable.estimates.interface import Respondents, total
 from deniable.inference.about_whom import Subject
 from deniable.inference.association import WaldTest, stratified, wald
+from deniable.inference.cumulants import NOTHING
 from deniable.inference.one_feature import Array
 from deniable.inference.tensors import along, sandwich
+from deniable.inference.trust import AT_ESTIMATE, least_scale
 
 
 def wald_test(groups: Sequence[Respondents], rows: Sequence[Array], subject: Subject) -> WaldTest:
@@ -44,3 +46,9 @@ def stratified_test(groups: Sequence[Respondents], rows: Sequence[Array]) -> Wal
         for group in groups
     ]
     return stratified(tables)
+
+
+def testable_scale(groups: Sequence[Respondents], rows: Sequence[Array]) -> float:
+    """How many times as many respondents there would have to be, at the same margins, for a test to be trusted."""
+    independent = sum((group.if_independent(rows) for group in groups), start=NOTHING)
+    return float(least_scale(independent, AT_ESTIMATE).max())
