@@ -6,6 +6,7 @@ Respondents are the rows of a table, several times over where more are asked for
 
 import resource
 import time
+from functools import reduce
 from itertools import combinations
 from math import nan
 from typing import Any
@@ -28,6 +29,7 @@ def run(*, quick: bool = False) -> None:
     runs = 2 if quick else RUNS
     simulated(runs)
     small_shares(runs)
+    lone_pair(runs)
     orders(runs)
     if not at_hand():
         return say_left_out("nltcs and adult")
@@ -160,6 +162,28 @@ def small_shares(runs: int) -> None:
             f"  {means[3, 1]:8.1f}  {means[3, 2]:5.1f}",
             flush=True,
         )
+
+
+def lone_pair(runs: int) -> None:
+    """Six flags of which one pair goes together: its difference, and how often intervals hold it and its cells."""
+    schema = schema_of(np.ones((1, 6), int))
+    plan = dn.design(schema, epsilon=2.0, order=2)
+    print("\nsix flags, one pair goes together, all pairs asked, epsilon 2: mean difference; held: it, its cells")
+    for first in (0.16, 0.14):
+        pair = np.array([[0.30 + first, 0.40 - first], [0.30 - first, first]])
+        truth = reduce(np.multiply.outer, [pair, *(np.array([p, 1 - p]) for p in (0.7, 0.4, 0.3, 0.5))])
+        true = first / 0.4 - (0.3 - first) / 0.6
+        for n in (5_000, 15_000, 60_000):
+            found = []
+            for seed in range(4 * runs):
+                est = dn.fit(dn.simulate.counts(dn.simulate.truth(schema, truth), plan, seed, n=n)).project("q0", "q1")
+                one = est.difference("q0", between=("q1", True, False))
+                low, high = one.confidence_interval()
+                table = est.table().to_pydict()
+                inside = (np.array(table["low"]) <= pair.reshape(-1)) & (pair.reshape(-1) <= np.array(table["high"]))
+                found.append((one.value, low <= true <= high, inside.mean()))
+            value, held, cells = np.mean(found, axis=0)
+            print(f"N = {n:6,d}, true {true:.3f}: {value:.3f}, {100 * held:.1f} %, {100 * cells:.1f} %", flush=True)
 
 
 def orders(runs: int) -> None:
