@@ -1,5 +1,6 @@
 """Two estimates of different respondents, cell by cell: what has changed, or differs."""
 
+from dataclasses import replace
 from itertools import product
 from math import hypot, isnan, nan
 
@@ -101,6 +102,7 @@ def _among(before: Among, after: Among, level: float) -> Table:
     columns: dict[str, Column] = {name: of_one_type(own) for name, own in labelled}
     crafted = [(most[0], one.n), (most[1], other.n)]
     about = _about(one, other, level, crafted, names, before.who or after.who)
+    about = replace(about, reports=before.asked_of(names) + after.asked_of(names))
     return Table(columns | numbers, names, about, tuple(before.features))
 
 

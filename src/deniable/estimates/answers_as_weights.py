@@ -127,6 +127,11 @@ def both_weights(feature: Feature, left: Array, right: Array) -> Array:
     return np.asarray(over[0] * over[1] @ all_answers((feature,))[0])
 
 
+def without_everybody(vectors: Mapping[str, Array]) -> dict[str, Array]:
+    """Weights that are a product over features, without the features whose vector is everybody's: all answers."""
+    return {name: own for name, own in vectors.items() if own[0] != 1 or own[1:].any()}
+
+
 def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:
     """One vector per feature, with everybody's for those that are not named."""
     return [vectors.get(feature.name, np.eye(1, 1 + len(feature.columns))[0]) for feature in features]
@@ -150,6 +155,25 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
     if one[0] == other[0]:
         raise EstimateError(f"this takes two different features; found {abbreviated(one[0])} twice")
     return one, other
+
+
+def two_dividing(
+    features: Features, first: Any, second: Any, kept: Mapping[str, Sequence[int]] | None = None
+) -> tuple[Indicated, Indicated]:
+    """The weights of two indicators of different features, neither of which holds of everybody.
+
+    `kept` are, of features of which some answers are left out, the places of those that are not.
+    """
+    both = two_indicators(features, first, second)
+    for name, _, is_not in both:
+        feature = feature_named(features, name)
+        others = over_cells((feature,), is_not)[list((kept or {}).get(name, range(len(feature.answers))))]
+        if not others.any():
+            raise EstimateError(
+                f"everybody here gave one of these answers to {name!r}, so that there is nobody to compare them with: "
+                "name fewer answers"
+            )
+    return both
 
 
 def features_given(given: Any) -> Sequence[Any]:

@@ -19,8 +19,9 @@ from deniable.estimates.answers_as_weights import (
     places_of,
     product_weights,
     tidy,
-    two_indicators,
+    two_dividing,
     two_shares,
+    without_everybody,
 )
 from deniable.estimates.designs.crafted_reports import influence_on_ratios
 from deniable.estimates.errors_of_ratios import ratio_error
@@ -168,7 +169,7 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
     >>> round(est.odds_ratio("smoker", ("age", "65+")).value, 2)
     0.69
     """
-    (a, is_a, no_a), (b, is_b, no_b) = two_indicators(est.features, first, second)
+    (a, is_a, no_a), (b, is_b, no_b) = two_dividing(est.features, first, second)
     pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
     return asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
@@ -195,7 +196,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     >>> round(est.correlation("smoker", ("age", "65+")).value, 3)
     -0.07
     """
-    indicated = two_indicators(est.features, first, second)
+    indicated = two_dividing(est.features, first, second)
     found = asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
     if est.subject is Subject.RESPONDENTS or any(len(feature.columns) > 1 for feature in pair.features):
@@ -222,7 +223,14 @@ def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate,
 
 
 def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
-    """The result of a question about a few shares, whose weights are products over features."""
+    """The result of a question about a few shares, whose weights are products over features.
+
+    Everybody gave one of all answers to a feature, so that it is not looked at where all are asked about: then there is
+    no error in what is known, and none but that of rounding is left out.
+    """
+    products = [without_everybody(one) for one in products]
+    if (known := _known(question, products)) is not None:
+        return _exactly(est, question, known)
     est = est.project(*dict.fromkeys(name for one in products for name in one))
     groups, n = linear_groups(est), est.n
     pieces = [product_weights(est.features, one) for one in products]
@@ -239,6 +247,30 @@ def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, 
         question.name, value, found.distribution, bool(found.enough), est.subject, size, question.least, question.most,
         bounded=est.fitted is not None, n=n, null=question.null,
         influence=influence_on_ratios(question, groups, rows, found.shares, found.enough),
+    )  # fmt: skip
+
+
+def _known(question: Question, products: Sequence[Mapping[str, Array]]) -> float | None:
+    """What a result is whatever people answered, as those on top are all of those below; None of any other."""
+    if question not in (CONDITIONAL, DIFFERENCE, RATIO):
+        return None
+    tops, bottoms = products[::2], products[1::2]
+    if not all(_same(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)):
+        return None
+    return 0.0 if question is DIFFERENCE else 1.0
+
+
+def _same(left: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
+    """Whether two products of weights are equal, feature by feature."""
+    return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def _exactly(est: AnyEstimate, question: Question, value: float) -> JointAnswer:
+    """A result that is known without an error."""
+    known = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
+    return JointAnswer(
+        question.name, value, known, True, est.subject, nan, question.least, question.most, n=est.n,
+        null=question.null, influence=0.0,
     )  # fmt: skip
 
 

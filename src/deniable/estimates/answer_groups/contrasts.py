@@ -123,13 +123,14 @@ def contrasts(
     numbered = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
+    name = what if isinstance(what, str) else what[0]
     crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
     about = About(
         f"{_what_in_words(what)}, contrasts by {by}",
         kind,
         est.subject,
         level,
-        est.asked,
+        here.asked_of([name, by]),
         respondents=est.n,
         influence=crafted,
         among=here.who,
