@@ -66,7 +66,7 @@ PAIRS = Kind(
     "effect",
     ("listed_low", "listed_high"),
     ("low", "high"),
-    "Intervals allow for the pairs being those that came out surest (columns listed_low and listed_high).",
+    "Intervals, listed_low to listed_high, allow for the pairs being those that came out surest.",
     percent=False,
     tested=True,
 )
