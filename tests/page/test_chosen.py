@@ -164,3 +164,17 @@ def test_a_chosen_result_that_also_stands_further_down_counts_once(tmp_path: Pat
 def things(root: Element) -> int:
     """How many results need more reports, as the top of the page says."""
     return int(root.all("dl")[0].all("dd")[-1].text)
+
+
+def test_numbers_say_whom_chosen_results_are_about(tmp_path: Path) -> None:
+    """Of a flag that may be skipped, yes alone is drawn within groups, also where those who skipped it are left out."""
+    schema = dn.Schema([dn.Flag("a", missing="skipped"), dn.Flag("b")])
+    rng = np.random.default_rng(7)
+    records = {"a": rng.choice(["yes", "no", ""], 4_000), "b": rng.random(4_000) < 0.5}
+    counts = dn.count(dn.randomize(records, dn.Plan(schema, epsilon=9.0), rng=rng, na=[""]))
+    _, every = written(counts, tmp_path, show=["a", "a | b"])
+    assert ["among" in one for one in every["chosen"]] == [False, False]
+    root, some = written(counts, tmp_path, show=["a", "a | b"], answered=True)
+    assert [one["among"] for one in some["chosen"]] == ["among those who answered a"] * 2
+    assert [row["a"] for row in some["chosen"][0]["rows"]] == ["no", "yes"]
+    assert len(root.all("figure")[1].all("tbody")[0].all("tr")) == 2

@@ -35,6 +35,7 @@ from deniable.analyses.models.regressors import (
 from deniable.analyses.models.surveys import Surveys, surveys_of
 from deniable.analyses.second_moments import Found, Moments, Product
 from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.estimates.answer_groups.left_answers import answered_in_words
 from deniable.estimates.answers_as_weights import Indicator, answered_weights
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.crafted_reports import influence_of_kinds
@@ -109,7 +110,8 @@ def regress(
     else:
         found = regression(_CountedMoments(surveys, subject, outcome, on), outcome, on, answered=answered)
     reference = reference_in_words(surveys.schema, on, answered=answered)
-    return replace(found, asked=surveys.asked(names), reference=reference)
+    among = answered_in_words([surveys.schema[name] for name in names]) if answered else ""
+    return replace(found, asked=surveys.asked(names), reference=reference, among=among)
 
 
 def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *, answered: bool = False) -> Regression:

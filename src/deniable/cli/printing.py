@@ -18,9 +18,9 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
     """Print a table of results in the form that the options of `options.add_form` ask for.
 
     Text says in its first line whom it is about, at which level and from how many reports; CSV and JSON in the columns
-    `about`, `level` and `reports`, with an underscore after those that a feature is called. JSON has `influence`, too:
-    how far 1 % of forged reports could move any of the results. Text, for people, has the labels of these features;
-    CSV and JSON have names and answers.
+    `about`, `level` and `reports`, with an underscore after those that a feature is called, and in `among` if they are
+    about some of these people alone. JSON has `influence`, too: how far 1 % of forged reports could move any of the
+    results. Text, for people, has the labels of these features; CSV and JSON have names and answers.
     """
     if not arguments.json and not arguments.csv:
         from deniable.tables.labels import labelled
@@ -31,6 +31,8 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
     none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
     rows = [{name: None if cell != cell or cell in none else cell for name, cell in row.items()} for row in table]
     told: dict[str, object] = {"about": str(table.subject), "level": table.level, "reports": table.reports}
+    if table.about.among:
+        told["among"] = table.about.among
     if arguments.json:
         told["influence"] = table.influence if isfinite(table.influence) else None
     rows = [row | {name + "_" * (name in row): value for name, value in told.items()} for row in rows]

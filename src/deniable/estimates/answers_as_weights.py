@@ -253,8 +253,16 @@ def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About,
     if taken := set(names) & set(numbers):
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
-    columns: dict[str, Column] = {name: of_one_type(own) for name, own in zip(names, labels, strict=True)}
+    columns: dict[str, Column] = {
+        feature.name: in_a_column(feature, own) for feature, own in zip(features, labels, strict=True)
+    }
     return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about, features)
+
+
+def in_a_column(feature: Feature, answers: Sequence[Any]) -> Sequence[Any]:
+    """Answers as a column has them: those of a flag that may be skipped as words, also where nobody has skipped it."""
+    skipped = isinstance(feature, Flag) and feature.missing is not None
+    return list(map(answer_as_text, answers)) if skipped else of_one_type(answers)
 
 
 def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:

@@ -55,6 +55,7 @@ class Chosen:
     chart: Chart
     records: tuple[dict[str, Any], ...]
     unanswered: Unanswered | None  # what of it lacks reports
+    among: str  # whom it is about, if not everybody
 
 
 def choices(schema: Schema, show: Sequence[Any]) -> list[Choice]:
@@ -144,7 +145,8 @@ def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float, *
     whom = (ANSWERED if missing else "") + asked_in_words([Asked(table.reports, respondents)])
     lines = _told(est, choice, records)
     short = lacking(holding, choice.names, choice.given, [share for _, share in lines], answered=answered)
-    return Chosen(choice, _chart(name, est.features, choice, lines, level, whom=whom), records, short)
+    chart = _chart(name, est.features, choice, lines, level, whom=whom)
+    return Chosen(choice, chart, records, short, table.about.among)
 
 
 def _chart(
@@ -177,10 +179,10 @@ def _told(est: Any, choice: Choice, records: Sequence[dict[str, Any]]) -> list[L
     """The answers in words and the share of each row; of the shares of a flag within groups, those of yes alone."""
     last = est.features[-1]
     found_answers = {record[last.name] for record in records}
-    yes_alone = bool(choice.given) and isinstance(last, Flag) and found_answers <= {True, False}
+    yes_alone = bool(choice.given) and isinstance(last, Flag) and len(found_answers) == 2
     found = []
     for record in records:
-        if yes_alone and record[last.name] is not True:
+        if yes_alone and record[last.name] not in (True, "yes"):
             continue
         answers = tuple(answer_in_words(feature, record[feature.name]) for feature in est.features)
         found.append((answers, Share(answers[-1], record["proportion"], record["low"], record["high"])))

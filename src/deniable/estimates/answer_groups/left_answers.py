@@ -54,6 +54,11 @@ def in_words(left: Iterable[tuple[Feature, Sequence[int]]]) -> str:
     return f"among those {' and '.join(who)}" if who else ""
 
 
+def answered_in_words(features: Iterable[Feature]) -> str:
+    """Who answered all of some features, in words; nothing if none of them may be skipped."""
+    return in_words((feature, answered_of(feature)) for feature in features if feature.missing is not None)
+
+
 def only_answered(est: Any) -> Any:
     """An estimate among those who answered all its questions: without missing answers."""
     for feature in est.features:
