@@ -127,11 +127,6 @@ def both_weights(feature: Feature, left: Array, right: Array) -> Array:
     return np.asarray(over[0] * over[1] @ all_answers((feature,))[0])
 
 
-def without_everybody(vectors: Mapping[str, Array]) -> dict[str, Array]:
-    """Weights that are a product over features, without the features whose vector is everybody's: all answers."""
-    return {name: own for name, own in vectors.items() if own[0] != 1 or own[1:].any()}
-
-
 def product_weights(features: Features, vectors: Mapping[str, Array]) -> list[Array]:
     """One vector per feature, with everybody's for those that are not named."""
     return [vectors.get(feature.name, np.eye(1, 1 + len(feature.columns))[0]) for feature in features]

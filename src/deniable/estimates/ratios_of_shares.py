@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.estimates.answer_groups.known_results import known_result, without_everybody
 from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
@@ -21,7 +22,6 @@ from deniable.estimates.answers_as_weights import (
     tidy,
     two_dividing,
     two_shares,
-    without_everybody,
 )
 from deniable.estimates.designs.crafted_reports import influence_on_ratios
 from deniable.estimates.errors_of_ratios import ratio_error
@@ -223,14 +223,10 @@ def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate,
 
 
 def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
-    """The result of a question about a few shares, whose weights are products over features.
-
-    Everybody gave one of all answers to a feature, so that it is not looked at where all are asked about: then there is
-    no error in what is known, and none but that of rounding is left out.
-    """
+    """The result of a question about a few shares, whose weights are products over features."""
     products = [without_everybody(one) for one in products]
-    if (known := _known(question, products)) is not None:
-        return _exactly(est, question, known)
+    if known := known_result(est, question, products):
+        return known
     est = est.project(*dict.fromkeys(name for one in products for name in one))
     groups, n = linear_groups(est), est.n
     pieces = [product_weights(est.features, one) for one in products]
@@ -247,30 +243,6 @@ def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, 
         question.name, value, found.distribution, bool(found.enough), est.subject, size, question.least, question.most,
         bounded=est.fitted is not None, n=n, null=question.null,
         influence=influence_on_ratios(question, groups, rows, found.shares, found.enough),
-    )  # fmt: skip
-
-
-def _known(question: Question, products: Sequence[Mapping[str, Array]]) -> float | None:
-    """What a result is whatever people answered, as those on top are all of those below; None of any other."""
-    if question not in (CONDITIONAL, DIFFERENCE, RATIO):
-        return None
-    tops, bottoms = products[::2], products[1::2]
-    if not all(_same(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)):
-        return None
-    return 0.0 if question is DIFFERENCE else 1.0
-
-
-def _same(left: Mapping[str, Array], right: Mapping[str, Array]) -> bool:
-    """Whether two products of weights are equal, feature by feature."""
-    return left.keys() == right.keys() and all(np.array_equal(left[name], right[name]) for name in left)
-
-
-def _exactly(est: AnyEstimate, question: Question, value: float) -> JointAnswer:
-    """A result that is known without an error."""
-    known = RatioDistribution(value, 1.0, 0.0, 0.0, 0.0)
-    return JointAnswer(
-        question.name, value, known, True, est.subject, nan, question.least, question.most, n=est.n,
-        null=question.null, influence=0.0,
     )  # fmt: skip
 
 

@@ -4,23 +4,22 @@ That somebody is among them is one more factor of every share's weights, so that
 among them is the same question as among everybody, with the same intervals as conditional shares have.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from deniable.errors import EstimateError
 from deniable.estimates import ratios_of_shares, weighted_sums
 from deniable.estimates.answer_groups.among_table import AmongTable, among_table
-from deniable.estimates.answer_groups.left_answers import in_words
+from deniable.estimates.answer_groups.left_answers import Product, before_among, check_left, in_words, not_among, within
 from deniable.estimates.answer_groups.results_table import tidy_results
 from deniable.estimates.answers_as_weights import (
     Features,
     Indicator,
     all_answers,
     answer_places,
-    both_weights,
     cell_weights,
     feature_named,
     features_given,
@@ -45,18 +44,6 @@ from deniable.tables.table import SHARES, About, Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Product = dict[str, Array]  # weights of the features that a share looks at
-
-
-def _before(name: str) -> Callable[..., NoReturn]:
-    """A method of estimates that those among some respondents do not have, as it is about everybody."""
-
-    def refused(self: object, *_: Any, **__: Any) -> NoReturn:  # noqa: ARG001 - a method
-        raise EstimateError(f"call {name}(...) before among(...), as it is about everybody: est.{name}(...).among(...)")
-
-    refused.__doc__ = f"Refuse `{name}`, which is called before `among`: it is about everybody."
-    return refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +97,7 @@ class Among:
             return weighted_sums.cell(self.est, wanted)
         vectors = cell_weights(self.est.features, wanted)
         for name, own in wanted.items():
-            self._check_kept(feature_named(self.est.features, name), own)
+            check_left(feature_named(self.est.features, name), own, self.kept)
         names = names_of(self.est.features)
         return self.of(CONDITIONAL, [{name: vectors[names.index(name)] for name in wanted}, {}])
 
@@ -169,7 +156,8 @@ class Among:
         return self.table().plot(kind, ax=ax, path=path)
 
     # What an estimate is told about everybody has to be told before some are left out.
-    about, given, merge, poststratify = map(_before, ("about", "given", "merge", "poststratify"))
+    linear, covariance, summary, posterior = map(not_among, ("linear", "covariance", "summary", "posterior"))
+    about, given, merge, poststratify = map(before_among, ("about", "given", "merge", "poststratify"))
 
     def correlation(self, first: Indicator, second: Indicator) -> JointAnswer:
         """The correlation coefficient (phi) of two indicators among these respondents; see `Estimate.correlation`.
@@ -236,10 +224,7 @@ class Among:
 
     def within(self, products: Sequence[Mapping[str, Array]]) -> list[Product]:
         """The weights of shares times those of being among these respondents."""
-        own: Product = {}
-        for name, kept in self.kept.items():
-            own[name] = all_answers((feature_named(self.est.features, name),))[0][list(kept)].sum(axis=0)
-        return [self._both(dict(one), own) for one in products]
+        return within(self.est.features, self.kept, products)
 
     def answers(self, feature: Feature) -> list[int]:
         """The places of a feature's answers that are not left out."""
@@ -255,17 +240,6 @@ class Among:
 
     def _of_pair(self, asker: str, *names: str) -> AmongTable:
         return among_table(self.est, self.kept, names, asker)
-
-    def _both(self, one: Product, own: Product) -> Product:
-        for name, vector in own.items():
-            feature = feature_named(self.est.features, name)
-            one[name] = both_weights(feature, one[name], vector) if name in one else vector
-        return one
-
-    def _check_kept(self, feature: Feature, answers: Any) -> None:
-        for place in answer_places(feature, answers):
-            if place not in self.answers(feature):
-                raise EstimateError(f"{feature.answers[place]!r} of {feature.name!r} is left out here")
 
     def _tidy(self, features: Features, given: Sequence[str], level: float) -> Table:
         """A row for each combination of answers that are not left out: shares given the answers to some features."""
