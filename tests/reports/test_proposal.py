@@ -568,3 +568,9 @@ def test_cells_that_may_be_several_ticks_are_named() -> None:
     assert set(feature.answers) == set(cells)
     assert "; 3 of them have ';' in them: if several answers could be ticked, make it flags = ['Blog', " in note
     assert "ticked" not in one(["a; b", "c", "d"] * 8)[1]  # one cell with a mark is a way to write
+
+
+def test_a_column_without_a_name_is_told_of() -> None:
+    schema = dn.Schema.from_frame({"": ["a", "b"] * 9, "b": [True, False] * 9})
+    assert schema.names == ("b",)
+    assert schema.notes[""] == "a column without a name: left out; it has no name; write one above it"

@@ -62,7 +62,7 @@ def check_new(path: str, *, force: bool, why: str = "") -> None:
 
 def add_level(command: argparse.ArgumentParser) -> None:
     """The option for the confidence level of intervals."""
-    command.add_argument("--level", type=share_of, default=0.95, help="confidence level, 0.95 or 95%% (default 95%%)")
+    command.add_argument("--level", type=level_of, default=0.95, help="confidence level, 0.95 or 95%% (default 95%%)")
 
 
 def add_respondents(command: argparse.ArgumentParser) -> None:
@@ -126,3 +126,11 @@ def share_of(text: str) -> float:
         return float(number.removesuffix("%")) / 100 if number.endswith("%") else float(number)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no share, such as 2% or 0.02") from None
+
+
+def level_of(text: str) -> float:
+    """A confidence level as an option has it: 95% or 0.95."""
+    try:
+        return share_of(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no confidence level, such as 95% or 0.95") from None

@@ -148,7 +148,8 @@ class Proposed:
         return self.question if isinstance(self.question, tuple) else () if self.question is None else (self.question,)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
+        name = self.name if self.name.strip() else "a column without a name"
+        return f"{name}: {self.why}" if self.question is not None else f"{name}: left out; {self.why}"
 
 
 def spelt_once(times: Mapping[str, int]) -> dict[str, int]:

@@ -74,6 +74,8 @@ def proposed(frame: Any, na: object = ()) -> Schema:
 
 def _proposed(column: Column, na: Collection[str]) -> Proposed:
     """The question of one column, and why; `na` are the words for no answer that are not the usual ones."""
+    if not column.name.strip():
+        return Proposed(column.name, None, "it has no name; write one above it")
     if not column.given:
         return Proposed(column.name, None, NO_ANSWERS)
     kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": of_lists}
