@@ -166,3 +166,12 @@ def test_levels_are_shares(before: str, capsys: pytest.CaptureFixture[str]) -> N
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
     assert "90% intervals" in printed[0]
+
+
+@pytest.mark.usefixtures("before")
+def test_what_is_compared_and_what_is_no_level(before: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = rows(capsys, "difference", before, "smoker", "--between", "age", "18-29", "30-64,65+")
+    assert (row["group"], row["compared with"]) == ("age: 18-29", "age: 30-64 or 65+")
+    with pytest.raises(SystemExit, match="2"):
+        main(["table", before, "smoker", "--level", "abc"])
+    assert "'abc' is no confidence level, such as 95% or 0.95" in capsys.readouterr().err

@@ -105,7 +105,8 @@ def contrasts(
     -------
     Table
         A row for each contrast: contrast, estimate, stderr, low, high, p_value, and p_holm, the p-value adjusted for
-        all contrasts of the table. The last four are nan where there are not enough reports.
+        all contrasts of the table, those without an interval too. The last four are nan where there are not enough
+        reports.
 
     Examples
     --------
