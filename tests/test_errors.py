@@ -1,11 +1,14 @@
 """What error messages show of values: in full if it is short, and never a whole frame."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import deniable as dn
 from deniable.errors import MOST_SHOWN, abbreviated, listed, meant, shortened
 
 
@@ -70,3 +73,34 @@ def test_a_list_of_long_names_shows_several() -> None:
     )
     assert listed(names[:1]) == repr(names[0])
     assert listed(["a" * 40, "b"]) == f"{'a' * 40!r}, 'b'"
+
+
+def test_survey_weights_are_refused_by_name() -> None:
+    """Wherever somebody may give them: a bare TypeError would not say what there is instead."""
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=2.0)
+    answers = {"a": [True, False], "b": [True, True]}
+    counts = dn.count(dn.randomize(answers, plan))
+    for asked in (
+        lambda: dn.randomize(answers, plan, weights=[1, 2]),
+        lambda: dn.count(dn.randomize(answers, plan), weights=[1, 2]),
+        lambda: dn.regress(counts, "a", on=["b"], weights=[1, 2]),
+        lambda: dn.estimate(counts, ["a"], weights=[1, 2]),
+    ):
+        with pytest.raises(dn.DeniableError, match=r"no survey weights for each respondent, .*est\.poststratify"):
+            asked()
+
+
+def test_mistakes_are_answered_with_what_there_is(tmp_path: Path) -> None:
+    plan = dn.Plan(dn.Schema([dn.Flag("a"), dn.Flag("b")]), epsilon=2.0)
+    est = dn.estimate(dn.count(dn.randomize({"a": [True, False], "b": [True, True]}, plan)), ["a", "b"])
+    for read in (lambda: est.table()["zz"], lambda: est.table().column("zz")):
+        with pytest.raises(KeyError, match="no column 'zz'; there are 'a', 'b', 'proportion'"):
+            read()
+    for name in ("linear", "covariance", "summary", "posterior"):
+        with pytest.raises(dn.EstimateError, match=rf"there is no {name}\(...\) among some respondents"):
+            getattr(est.among("a", [True]), name)()
+    with pytest.raises(dn.PlanError, match=r"'a' needs a protocol such as RandomizedResponse\(epsilon=1.0\); found 5"):
+        dn.Plan(plan.schema, {"a": 5})
+    plan.save(tmp_path / "plan.json")
+    with pytest.raises(dn.SchemaError, match="plan.json: this is a plan; Plan.load reads it"):
+        dn.Schema.load(tmp_path / "plan.json")

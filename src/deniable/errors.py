@@ -93,11 +93,26 @@ def _holds_records(value: object) -> bool:
     return any(isinstance(one, Mapping) for one in some) or any(isinstance(one, list | tuple | set) for one in some[1:])
 
 
+# A whole number with more digits than this is not shown: it is longer than any answer.
+MOST_DIGITS = 30
+
+
 def shortened(answer: object) -> str:
     """One answer as an error message shows it, where it may be shown at all: its first characters, and no list."""
     if isinstance(answer, str) and len(answer) > MOST_OF_AN_ANSWER:
         return f"{answer[:MOST_OF_AN_ANSWER]!r}..."
+    if isinstance(answer, int) and abs(answer) >= 10**MOST_DIGITS:
+        return f"a whole number of more than {MOST_DIGITS} digits"
     return abbreviated(answer)
+
+
+def refuse_weights(weights: object, error: type[DeniableError]) -> None:
+    """Refuse survey weights, one for each respondent, by their name: there is nobody to give them to."""
+    if weights is not None:
+        raise error(
+            "there are no survey weights for each respondent, as reports do not say whose they are; for strata with "
+            "known shares ask a public column and use est.poststratify(...), for known margins est.given(...)"
+        )
 
 
 # How much alike two names are, from 0 to 1, if one is taken for the other misspelt.

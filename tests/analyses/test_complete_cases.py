@@ -103,3 +103,14 @@ def test_what_a_plan_expects_of_a_flag_with_missing_answers() -> None:
     plan = dn.Plan(SCHEMA, epsilon=6.0)
     found = plan.expect("smoker", "age", n=5_000).association()
     assert np.isfinite(found.cramers_v.stderr)
+
+
+def test_a_regression_of_complete_cases_says_so() -> None:
+    found = dn.regress(OPEN, "drinks", on=["smoker", "age"], answered=True)
+    assert found.table().about.among == "among those who answered smoker and age"
+    assert found.table().caption.startswith("Among those who answered smoker and age. About the population; ")
+    told = "about the population, among those who answered smoker and age"
+    assert found.summary().startswith(f"Linear regression of drinks, {told}; 95% intervals;")
+    assert repr(found).startswith(f"<Regression of drinks {told}: constant ")
+    everybody = dn.regress(OPEN, "drinks", on=["smoker", "age"])
+    assert "among" not in (repr(everybody) + everybody.summary() + everybody.table().caption).lower()

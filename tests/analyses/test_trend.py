@@ -1,5 +1,6 @@
 """Trends over waves: least squares by hand, tests of the right size, and waves of different plans."""
 
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,33 @@ def test_slope_and_equality_are_weighted_least_squares_by_hand() -> None:
     assert (rows[1]["low"], rows[1]["high"]) == pytest.approx(each[1].confidence_interval(0.9))
     low, high = found.slope_interval(1 - found.p_value)
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
-    assert repr(found).startswith("<Trend over 3 waves about the population: slope")
+    assert repr(found).startswith("<Trend over 3 waves (times 2021 to 2024) about the population: slope")
+
+
+def test_names_that_are_numbers_or_dates_are_times() -> None:
+    """Waves of 2021, 2022 and 2024 are not evenly spaced, whether that is said by their names or by their times."""
+    ests = waves()
+    told = dn.trend(ests, "drinks", times=YEARS)
+    for years in (YEARS, [2021, 2022, 2024], list(np.array([2021, 2022, 2024]))):
+        named = dn.trend(dict(zip(years, ests, strict=True)), "drinks")
+        assert named.times.tolist() == YEARS
+        assert (named.slope, named.slope_interval(), named.p_value) == (told.slope, told.slope_interval(), told.p_value)
+        assert "(times 2021 to 2024)" in repr(named)
+    words = dn.trend(dict(zip(["2021", "2022", "2024"], ests, strict=True)), "drinks")
+    assert words.times.tolist() == [0, 1, 2]
+    assert "(times 0 to 2)" in repr(words)
+    days = [date(2021, 1, 1), date(2022, 3, 15), datetime(2024, 1, 1)]  # 73 of 365 days after the new year
+    for found in (dn.trend(ests, "drinks", times=days), dn.trend(dict(zip(days, ests, strict=True)), "drinks")):
+        assert found.times.tolist() == pytest.approx([2021, 2022.2, 2024])
+    for times, words_ in (
+        ([1, "b", 3], "number or a date.*found 'b'"),
+        ([1, None, 3], "found None"),
+        ([1, True, 3], "found True"),
+        (5, "found 5"),
+        ("abc", "found 'abc'"),
+    ):
+        with pytest.raises(dn.EstimateError, match=words_):
+            dn.trend(ests, "drinks", times=times)  # type: ignore[arg-type]
 
 
 def test_reports_are_waves_too() -> None:

@@ -42,7 +42,7 @@ def test_missing_answers_are_left_out(counts: dn.Counts, capsys: pytest.CaptureF
     assert [row["proportion"] for row in table] == among.table()["proportion"].to_pylist()
     assert sum(row["proportion"] for row in table) == pytest.approx(1)
     given = rows(capsys, "conditional", "c.npz", "smoker", "--given", "age")
-    assert {row["smoker"] for row in given} == {True, False}
+    assert {row["smoker"] for row in given} == {"yes", "no"}  # as beside "no answer"
     between = ("age", "0 to under 30", "60 to 90")
     (found,) = rows(capsys, "difference", "c.npz", "smoker", "--between", *between)
     assert found["difference"] == pytest.approx(among.difference("smoker", between=between).value)
@@ -92,3 +92,20 @@ def test_errors_name_the_options_of_the_shell(capsys: pytest.CaptureFixture[str]
     assert main(["mean", "c.npz", "age"]) == 1
     assert capsys.readouterr().err.endswith(" (in the shell --answered)\n")
     assert main(["mean", "c.npz", "age", "--answered"]) == 0
+
+
+@pytest.mark.usefixtures("counts")
+def test_data_say_that_some_are_left_out_and_name_answers_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    """A script that reads the numbers sees whom they are about, and finds the same yes and no with and without."""
+    for command in (["table", "c.npz", "smoker"], ["regress", "c.npz", "drinks", "smoker"]):
+        assert {row["among"] for row in rows(capsys, *command)} == {"among those who answered smoker"}
+        for form in ("--csv", "--json"):
+            assert main([*command, form]) == 0
+            assert "among" not in capsys.readouterr().out
+        assert main([*command, "--answered", "--csv"]) == 0
+        head, first, *_ = capsys.readouterr().out.splitlines()
+        assert head.endswith(",about,level,reports,among")
+        assert first.endswith(",population,0.95,9000,among those who answered smoker")
+    assert main(["table", "c.npz", "smoker", "--json"]) == 0
+    assert [row["smoker"] for row in json.loads(capsys.readouterr().out)] == ["no", "yes", "no answer"]
+    assert [row["smoker"] for row in rows(capsys, "table", "c.npz", "smoker")] == ["no", "yes"]

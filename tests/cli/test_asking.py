@@ -1,5 +1,6 @@
 """`deniable difference`, `mean`, `compare` and `regress`: the library's results, from counts and from reports."""
 
+import argparse
 import csv
 import io
 import json
@@ -11,6 +12,9 @@ import pytest
 
 import deniable as dn
 from deniable.cli import main
+from deniable.cli.printing import show
+from deniable.inference.about_whom import Subject
+from deniable.tables.table import LOG_ODDS, About, Table
 
 AGES = ("18-29", "30-64", "65+")
 SCHEMA = dn.Schema([dn.Flag("smoker"), dn.Choice("age", AGES), dn.Choice.bins("income", [0, 10, 30])])
@@ -98,6 +102,30 @@ def test_regressions(before: str, counts: dn.Counts, kind: str, capsys: pytest.C
     assert ("in log odds" in head) == bool(options)
 
 
+def test_answers_taken_together_in_a_regression(
+    before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (_, found) = rows(capsys, "regress", before, "smoker", "age=30-64,65+")
+    expected = dn.regress(counts, "smoker", [("age", ["30-64", "65+"])]).table().to_pylist()[1]
+    assert found["term"] == expected["term"] == "age: 30-64 or 65+"
+    assert near(found, {"coefficient": expected["coefficient"]})
+    assert main(["regress", before, "smoker", "age=30-64,90+"]) == 1
+    assert "'90+'" in capsys.readouterr().err
+
+
+def test_an_interval_without_an_end_is_told_from_one_that_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON has no infinite numbers: null would say that there are not enough reports."""
+    columns = {"term": ["a", "b"], "coefficient": [1.0, 2.0], "low": [-np.inf, np.nan], "high": [np.inf, np.nan]}
+    table = Table(columns, ("term",), About("a regression", LOG_ODDS, Subject.POPULATION, 0.95, 10))
+    show(table, argparse.Namespace(json=True, csv=False))
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert [(row["low"], row["high"]) for row in found] == [("-Infinity", "Infinity"), (None, None)]
+    assert [float(found[0][end]) for end in ("low", "high")] == [-np.inf, np.inf]
+    show(table, argparse.Namespace(json=False, csv=True))
+    _, first, second = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert (first[2:4], second[2:4]) == (["-inf", "inf"], ["", ""])
+
+
 def test_two_surveys(before: str, counts: dn.Counts, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     found = rows(capsys, "compare", before, before.replace("before", "after"), "age", "--plot", f"{tmp_path}/c.svg")
     after = dn.Counts.load("after.npz")
@@ -138,3 +166,12 @@ def test_levels_are_shares(before: str, capsys: pytest.CaptureFixture[str]) -> N
         printed.append(capsys.readouterr().out)
     assert printed[0] == printed[1]
     assert "90% intervals" in printed[0]
+
+
+@pytest.mark.usefixtures("before")
+def test_what_is_compared_and_what_is_no_level(before: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (row,) = rows(capsys, "difference", before, "smoker", "--between", "age", "18-29", "30-64,65+")
+    assert (row["group"], row["compared with"]) == ("age: 18-29", "age: 30-64 or 65+")
+    with pytest.raises(SystemExit, match="2"):
+        main(["table", before, "smoker", "--level", "abc"])
+    assert "'abc' is no confidence level, such as 95% or 0.95" in capsys.readouterr().err

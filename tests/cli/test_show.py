@@ -233,3 +233,18 @@ def test_long_questions_are_folded_and_whole(capsys: pytest.CaptureFixture[str],
         assert max(len(line) for line in out.splitlines() if ".json" not in line) <= 112
         if len(files) == 1:
             assert set(words) <= set(out[out.index("Belief in") :].replace('"', " ").split())
+
+
+def test_blocks_have_the_names_of_their_questions_in_counts_of_arms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = dn.Schema([dn.Choice("age", ["young", "old"]), dn.Flags("news", ["Radio", "TV"])])
+    plan = dn.Plan(schema, epsilon=2.0, arms=[[["age", "news: Radio"]], [["age", "news: TV"]]])
+    counts = dn.simulate.counts(np.full((2, 2, 2), 100), plan, np.random.default_rng(1))
+    counts.save(tmp_path / "c.npz")
+    assert main(["show", str(tmp_path / "c.npz")]) == 0
+    assert "Tables counted: age x news: Radio, age x news: TV." in capsys.readouterr().out
+    assert main(["show", str(tmp_path / "c.npz"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"] == ["age x news: Radio", "age x news: TV"]
+    assert "reports: age x news: Radio, by <Plan" in repr(counts.arms[0])
+    assert "<Counts of 800 reports: 2 arms, whose tables are in counts.arms, by <Plan" in repr(counts)

@@ -132,3 +132,9 @@ def test_sizes_of_arms_are_checked_where_there_are_enough_reports() -> None:
     assert dn.check(sized(500, 460)).fits
     odd = dn.check(sized(700, 460))
     assert [test.kind for test in odd.tests if not test.fits] == ["sizes of arms"]
+
+
+def test_of_no_reports_there_is_nothing_to_check() -> None:
+    """No test has looked at anything, so that nothing is said to fit."""
+    none = dn.check(dn.Counts(dn.Plan(dn.Schema([dn.Flag("a")]), epsilon=1.0), {("a",): [0, 0]}))
+    assert repr(none) == "0 reports: there is nothing to check"

@@ -129,3 +129,52 @@ def test_from_the_shell(
     assert capsys.readouterr().err.endswith("Wrote page.html (3,000 reports).\n")
     root = read(Path("page.html").read_text(encoding="utf-8"))
     assert [figure.all("h3")[0].text for figure in root.all("figure")[:2]] == ["Do you smoke? × age", "affair, by age"]
+
+
+def test_chosen_results_without_enough_reports_are_counted_and_listed(tmp_path: Path) -> None:
+    """Of so few reports single answers can be told, but no table of three, nor shares within groups of two."""
+    schema = dn.Schema([dn.Flag("a"), dn.Flag("b"), dn.Flag("c", missing="skipped")])
+    rng, n = np.random.default_rng(5), 300
+    records = {"a": rng.random(n) < 0.4, "b": rng.random(n) < 0.5, "c": rng.choice(["yes", "no", ""], n)}
+    reports = dn.randomize(records, dn.Plan(schema, epsilon=2.0), rng=rng, na=[""])
+    before, _ = written(reports, tmp_path)
+    show = ["a", ("a", "b", "c"), "a | b, c"]
+    root, numbers = written(reports, tmp_path, show=show)
+    assert [sum(row["low"] is None for row in one["rows"]) for one in numbers["chosen"]] == [0, 12, 12]
+    assert things(root) == things(before) + 2
+    (listed,) = [table["rows"] for table in numbers["tables"] if table["name"] == "unanswered"]
+    needed = {thing: (missing, reports) for thing, missing, reports in listed}
+    assert needed["a × b × c"][0] == "12 of 12 shares"
+    assert needed["a, by b × c"][0] == "6 of 6 shares"
+    enough = int(needed["a × b × c"][1].removeprefix("about ").replace(",", ""))
+    people = np.full((2, 2, 3), -(-enough // 12))
+    more = dn.simulate.counts(people, reports.plan, np.random.default_rng(1))
+    assert not np.isnan(dn.estimate(more, ["a", "b", "c"]).table()["low"].to_numpy()).any()
+
+
+def test_a_chosen_result_that_also_stands_further_down_counts_once(tmp_path: Path) -> None:
+    """Ten reports tell no share of the ages, which is one result, however often it is on the page."""
+    counts = dn.count(dn.randomize({"age": ["18-29", "65+"] * 5}, dn.Plan(dn.Schema([SCHEMA["age"]]), epsilon=0.5)))
+    root, numbers = written(counts, tmp_path, show=["age"])
+    (listed,) = [table["rows"] for table in numbers["tables"] if table["name"] == "unanswered"]
+    assert [row[:2] for row in listed] == [["age", "all answers"]]
+    assert things(root) == 1
+
+
+def things(root: Element) -> int:
+    """How many results need more reports, as the top of the page says."""
+    return int(root.all("dl")[0].all("dd")[-1].text)
+
+
+def test_numbers_say_whom_chosen_results_are_about(tmp_path: Path) -> None:
+    """Of a flag that may be skipped, yes alone is drawn within groups, also where those who skipped it are left out."""
+    schema = dn.Schema([dn.Flag("a", missing="skipped"), dn.Flag("b")])
+    rng = np.random.default_rng(7)
+    records = {"a": rng.choice(["yes", "no", ""], 4_000), "b": rng.random(4_000) < 0.5}
+    counts = dn.count(dn.randomize(records, dn.Plan(schema, epsilon=9.0), rng=rng, na=[""]))
+    _, every = written(counts, tmp_path, show=["a", "a | b"])
+    assert ["among" in one for one in every["chosen"]] == [False, False]
+    root, some = written(counts, tmp_path, show=["a", "a | b"], answered=True)
+    assert [one["among"] for one in some["chosen"]] == ["among those who answered a"] * 2
+    assert [row["a"] for row in some["chosen"][0]["rows"]] == ["no", "yes"]
+    assert len(root.all("figure")[1].all("tbody")[0].all("tr")) == 2

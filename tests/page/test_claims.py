@@ -122,9 +122,9 @@ def test_how_often_an_answer_is_sent_if_it_is_true_and_if_not(root: Element) -> 
     ("alike", "words"),
     [
         (0, "Most common: first, 48 % (44 to 52)."),
-        (1, "Highest estimate: first, 48 % (44 to 52); it is not told apart from 1 other."),
-        (2, "Highest estimate: first, 48 % (44 to 52); it is not told apart from 2 others."),
-        (3, "Highest estimate: first, 48 % (44 to 52); it is not told apart from any other."),
+        (1, "Highest estimate: first, 48 % (44 to 52); 1 other may be as common."),
+        (2, "Highest estimate: first, 48 % (44 to 52); 2 others may be as common."),
+        (3, "Highest estimate: first, 48 % (44 to 52); any other may be as common."),
     ],
 )
 def test_one_answer_is_called_most_common_only_if_it_is_told_apart(alike: int, words: str) -> None:

@@ -37,7 +37,8 @@ def test_half_widths_are_those_of_expectations_and_of_intervals() -> None:
     assert set(told) == {"smoker × age", "drinker"}
     for names in (("smoker", "age"), ("drinker",)):
         words, (uniform, at_estimate, found) = told[" × ".join(names)]
-        assert words == [f"{100 * value:.2f}" for value in (uniform, at_estimate, found)]
+        assert words == [f"{value:.2f}" for value in (uniform, at_estimate, found)]  # in percentage points, as is said
+        uniform, at_estimate, found = (value / 100 for value in (uniform, at_estimate, found))
         z = 1.6448536269514722
         assert uniform == pytest.approx(z * PLAN.expect(*names, n=18_000).stderr)
         guess = dn.estimate(counts, names, method="feasible")
@@ -64,7 +65,7 @@ def test_no_number_stands_for_what_was_not_answered() -> None:
     told = rows(read(page.page(survey(60))))
     (words, found) = told["smoker × age"]
     assert words[1:] == ["", "not enough reports"]
-    assert found == [pytest.approx(1.959964 * PLAN.expect("smoker", "age", n=60).stderr)]
+    assert found == [pytest.approx(100 * 1.959964 * PLAN.expect("smoker", "age", n=60).stderr)]
 
 
 def test_a_table_that_was_not_counted_says_so() -> None:

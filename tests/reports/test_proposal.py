@@ -550,3 +550,27 @@ def test_files_with_tabs_are_read_and_others_told_of(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(b"PK")
         with pytest.raises(dn.AnswerError, match=what):
             dn.Schema.from_frame(tmp_path / name)
+
+
+def test_codes_for_no_answer_are_named_beside_words_too() -> None:
+    """-99 beside yes and no is as likely a code as beside numbers; numbers that words count on with are answers."""
+    for code in ("-99", "999", "-1", "9"):
+        _, note = one(["yes", "no", code] * 8)
+        assert f"{code} stands apart: if it means no answer, say na=['{code}'] (--na {code}), to randomize too" in note
+    for answers in (["7", "8", "9", "10 or more", "none so far"], ["1", "9", "a", "b", "c"], ["-99", "a"]):
+        assert "stand" not in one(answers * 8)[1]
+
+
+def test_cells_that_may_be_several_ticks_are_named() -> None:
+    """Answers that stand in one cell each are no ticks by themselves; what they would be is said."""
+    cells = ["TV; Radio", "Print; Web", "Blog", "Friends", "Press; Mail"]
+    feature, note = one(cells * 6)
+    assert set(feature.answers) == set(cells)
+    assert "; 3 of them have ';' in them: if several answers could be ticked, make it flags = ['Blog', " in note
+    assert "ticked" not in one(["a; b", "c", "d"] * 8)[1]  # one cell with a mark is a way to write
+
+
+def test_a_column_without_a_name_is_told_of() -> None:
+    schema = dn.Schema.from_frame({"": ["a", "b"] * 9, "b": [True, False] * 9})
+    assert schema.names == ("b",)
+    assert schema.notes[""] == "a column without a name: left out; it has no name; write one above it"

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import deniable as dn
+from deniable.errors import DeniableWarning
 from deniable.reports.reading import csv_files
 
 SCHEMA = dn.Schema(
@@ -118,7 +119,7 @@ def test_accents_are_the_same_in_both_ways_to_write_them() -> None:
 
 def test_what_stands_for_no_answer() -> None:
     empty = ["NA", "n/a", ".", "", None, float("nan")]
-    data = {"smoker": [True] * 6, "age": empty, "news": [None] * 6}
+    data = {"smoker": [True] * 6, "age": empty, "news": [[]] * 6}
     assert shown(data)["age"] == ["no answer"] * 6
     assert shown(GOOD | {"age": ["-9", "30+"]}, na=["-9"])["age"] == ["no answer", "30+"]
     with pytest.raises(dn.AnswerError, match="row 0 .*not one of its values.*found '-9'"):
@@ -129,16 +130,33 @@ def test_what_stands_for_no_answer() -> None:
     assert shown({"country": ["NA", "DE"]}, listed)["country"] == ["NA", "DE"]  # Namibia
 
 
+@pytest.mark.parametrize("blank", [" {} ", "{}\t", "\u00a0{}"])
+def test_numbers_with_blanks_around_them_are_numbers(blank: str) -> None:
+    """As words are; in ranges, in proposals, and where numbers stand apart."""
+    ages = [18 + k % 60 for k in range(240)]
+    texts = [blank.format(age) for age in ages]
+    plan = dn.Plan(dn.Schema([dn.Choice.bins("age", [18, 30, 50, 80])]), {"age": dn.Public()})
+    assert shown({"age": texts}, plan) == shown({"age": ages}, plan)
+    bare = dn.Schema.from_frame({"age": list(map(str, ages))})
+    padded = dn.Schema.from_frame({"age": texts})
+    assert (padded, padded.notes) == (bare, bare.notes)
+    few = dn.Schema.from_frame({"n": [blank.format(k % 5) for k in range(50)]})
+    assert few == dn.Schema([dn.Choice("n", ["0", "1", "2", "3", "4"])])
+    above = dn.Plan(dn.Schema([dn.Choice.bins("age", [18, 30, float("inf")])]), {"age": dn.Public()})
+    with pytest.warns(DeniableWarning, match="holds 999, far from all other numbers"):
+        dn.randomize({"age": [*texts, blank.format(999)]}, above)
+
+
 # -- multi-select ------------------------------------------------------------------------------------------------------
 
 TICKS = [{"TV", "Radio"}, {"TV"}, set(), {"The Times, London"}]
 COLUMNS: dict[str, Any] = {
     "semicolons": ["TV;Radio", "tv", "", "The Times, London"],
-    "semicolons at the end": ["TV;Radio;", "TV;", None, "The Times, London;"],
-    "commas": ["TV, Radio", "TV", "NA", "The Times, London"],
-    "bars": pa.array(["Radio|TV", "TV", None, "The Times, London"]),
+    "semicolons at the end": ["TV;Radio;", "TV;", " ", "The Times, London;"],
+    "commas": ["TV, Radio", "TV", "none", "The Times, London"],
+    "bars": pa.array(["Radio|TV", "TV", "", "The Times, London"]),
     "lists": [["TV", "Radio"], ["TV"], [], ["The Times, London"]],
-    "an Arrow column of lists": pa.array([["TV", "Radio"], ["TV"], None, ["The Times, London"]]),
+    "an Arrow column of lists": pa.array([["TV", "Radio"], ["TV"], [], ["The Times, London"]]),
     "sets": [{"TV", "Radio"}, {"TV"}, set(), {"The Times, London"}],
 }
 
@@ -151,6 +169,24 @@ def test_a_multi_select_question_in_one_column(column: Any) -> None:
     for given in (data, rows) if not isinstance(column, list) else (data, rows, pd.DataFrame(data)):
         found = shown(given)
         assert [{v for v in ("TV", "Radio", "The Times, London") if found[f"news: {v}"][k]} for k in range(4)] == TICKS
+
+
+@pytest.mark.parametrize("empty", [None, float("nan"), "NA"])
+@pytest.mark.parametrize("full", ["TV;Radio", ["TV", "Radio"]])
+def test_a_multi_select_question_without_an_answer_is_an_error_or_its_missing_answer(empty: Any, full: Any) -> None:
+    """A null does not say that nothing was ticked: it is refused, unless the question may be skipped."""
+    cells = [full, empty, full, empty]
+    with pytest.raises(dn.AnswerError, match=r"^row 1 \(counted from 0\), column 'q' has no answer \(null\)") as error:
+        dn.randomize({"q": cells}, dn.Plan(dn.Schema([dn.Flags("q", ["TV", "Radio"])]), epsilon=1.0))
+    assert 'missing="no answer"' in str(error.value)
+    assert "and 1 more like it" in str(error.value)
+    skipped = dn.Schema([dn.Flags("q", ["TV", "Radio"], missing="no answer")])
+    found = shown({"q": cells}, dn.Plan(skipped, dict.fromkeys(skipped.names, dn.Public())))
+    assert found["q: TV"] == ["True", "no answer"] * 2
+    if isinstance(full, list) and empty == "NA":
+        return  # a mixture, which is looked at as text
+    proposed = dn.Schema.from_frame({"q": cells * 5 + ([["TV"]] if isinstance(full, list) else ["TV", "Radio"]) * 5})
+    assert proposed.questions["q"] == dn.Flags("q", ["Radio", "TV"], missing="no answer").features
 
 
 def test_a_multi_select_cell_that_cannot_be_read_is_named_once() -> None:

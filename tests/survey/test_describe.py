@@ -226,7 +226,7 @@ def test_tables_without_enough_reports_are_as_good_as_unknown() -> None:
 
 def test_a_plan_without_a_design_says_what_one_would_gain() -> None:
     flags = dn.Schema([dn.Flag(f"q{k}") for k in range(8)])
-    assert "needs about 58 times fewer people" in prose(dn.Plan(flags, epsilon=2.0))
+    assert "this takes about 58 times as many people as a design" in prose(dn.Plan(flags, epsilon=2.0))
     assert "fewer people" not in prose(dn.Plan(dn.Schema([dn.Flag("q")]), epsilon=2.0))
     assert "fewer people" not in prose(dn.design(flags, epsilon=2.0))
     assert "fewer people" not in prose(DESIGNS["blocks"])

@@ -253,8 +253,8 @@ def test_means_contrasts_and_waves_are_drawn_in_their_own_units() -> None:
 
 
 def test_a_difference_is_a_line_whose_title_says_of_what() -> None:
-    columns = {"share of": ["a"], "among": ["b: x"], "less among": ["b: y"], "difference": [0.1], "low": [0.05]}
-    table = made({**columns, "high": [0.2]}, ("share of", "among", "less among"), DIFFERENCES)
+    columns = {"share of": ["a"], "group": ["b: x"], "compared with": ["b: y"], "difference": [0.1], "low": [0.05]}
+    table = made({**columns, "high": [0.2]}, ("share of", "group", "compared with"), DIFFERENCES)
     assert labels(table.plot()) == ["difference"]
     assert drawn_intervals(table.plot())[0] == pytest.approx((0.05, 0.2))
 

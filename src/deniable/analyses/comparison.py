@@ -6,6 +6,7 @@ variances, which say that more people vary more, cancel in a difference, and a n
 respondents they do: there the noise of the two surveys is all that varies, and its cumulants are known.
 """
 
+from dataclasses import replace
 from itertools import product
 from math import hypot, isnan, nan
 
@@ -14,7 +15,7 @@ import numpy as np
 from deniable.errors import EstimateError, abbreviated
 from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.answer_groups.different_answers import different_answers
-from deniable.estimates.answers_as_weights import all_answers, feature_named, names_of, of_one_type, tidy
+from deniable.estimates.answers_as_weights import all_answers, feature_named, in_a_column, names_of, tidy
 from deniable.estimates.designs.crafted_reports import influence, influence_in_one_survey
 from deniable.estimates.estimate import Estimate
 from deniable.estimates.respondent_group import judge
@@ -116,10 +117,11 @@ def _among(before: Among, after: Among, level: float) -> Table:
         raise EstimateError(f"the comparison has a column called {min(taken)!r} of its own; rename that feature")
     one, other = _behind(before), _behind(after)
     most = [max((own for own in each if not isnan(own)), default=nan) for each in zip(*moved, strict=True)]
-    labelled = zip(names, zip(*cells, strict=True), strict=True)
-    columns: dict[str, Column] = {name: of_one_type(own) for name, own in labelled}
+    labelled = zip(before.features, zip(*cells, strict=True), strict=True)
+    columns: dict[str, Column] = {feature.name: in_a_column(feature, own) for feature, own in labelled}
     crafted = [(most[0], one.n), (most[1], other.n)]
     about = _about(one, other, level, crafted, names, before.who or after.who)
+    about = replace(about, reports=before.asked_of(names) + after.asked_of(names))
     return Table(columns | numbers, names, about, tuple(before.features))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from deniable.analyses.not_enough_reports import Unanswered
+from deniable.analyses.not_enough_reports import Kind, Unanswered
 from deniable.analyses.pair_findings import Conditional, Pairs, conditionals, tested_pairs
-from deniable.analyses.share_findings import GROUPS, Group, Shares, group_shares, groups
+from deniable.analyses.reports_needed import for_conditional, for_table
+from deniable.analyses.share_findings import GROUPS, Group, Share, Shares, group_shares, groups
 from deniable.analyses.who_was_asked import Arms, arms_of
 from deniable.counts.counts import Counts
 from deniable.errors import DeniableWarning
@@ -18,6 +19,7 @@ from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.answer_groups.left_answers import only_answered
 from deniable.estimates.estimate import Estimate, estimate
 from deniable.inference.intervals import checked_level
+from deniable.survey.schema import Flag
 from deniable.text.progress import told
 from deniable.text.width import shortened
 
@@ -69,6 +71,30 @@ def survey_findings(counts: Counts, *, level: float = 0.95) -> Findings:
 
 def _line(group: Group) -> str:
     return f"estimating shares of {shortened(group.features[0].name, 60)}"
+
+
+def lacking(
+    counts: Counts, names: Sequence[str], given: Sequence[str], shown: Sequence[Share], *, answered: bool = False
+) -> Unanswered | None:
+    """What lacks reports in a table that somebody chose, or in shares within groups; nothing if nothing does."""
+    missing = sum(not share.enough for share in shown)
+    if not missing:
+        return None
+    est = estimate(counts, [*given, *names])
+    if given:
+        needed = for_conditional(est, names[0], list(given), answered=answered)
+        return Unanswered(Kind.CONDITIONAL, (*names, *given), missing, len(shown), needed)
+    skipped = any(feature.missing is not None for feature in est.features)
+    needed = for_table(est, answered=answered and skipped)
+    return Unanswered(_kind_of_table(est), tuple(names), missing, len(shown), needed)
+
+
+def _kind_of_table(est: Estimate) -> Kind:
+    """What kind of result a table is: one of several features, or, as in groups of shares, of one choice or flag."""
+    if len(est.features) > 1:
+        return Kind.TABLE
+    (feature,) = est.features
+    return Kind.YES if isinstance(feature, Flag) and feature.levels == 2 else Kind.ANSWERS
 
 
 def chosen_table(counts: Counts, names: Sequence[str], *, answered: bool = False) -> Estimate | Among:

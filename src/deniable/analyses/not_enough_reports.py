@@ -13,6 +13,7 @@ class Kind(Enum):
     YES = "share of yes to one flag"
     PAIR = "association of two features"
     CONDITIONAL = "shares of the answers to one feature given those to another"
+    TABLE = "shares of a table of several features"
     NOBODY = "any result about a feature that nobody was asked"
 
 

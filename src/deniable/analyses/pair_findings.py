@@ -183,7 +183,7 @@ def _conditional(counts: Counts, given: Feature, what: Feature, level: float) ->
             among=answer_in_words(given, row[given.name]),
         )
         for row in rows
-        if not isinstance(what, Flag) or row[what.name]
+        if not isinstance(what, Flag) or row[what.name] in (True, "yes")
     )
     missing = sum(not share.enough for share in shares)
     unanswered: tuple[Unanswered, ...] = ()

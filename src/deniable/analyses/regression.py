@@ -34,7 +34,8 @@ from deniable.analyses.models.regressors import (
 )
 from deniable.analyses.models.surveys import Surveys, surveys_of
 from deniable.analyses.second_moments import Found, Moments, Product
-from deniable.errors import CountError, EstimateError, abbreviated
+from deniable.errors import CountError, EstimateError, abbreviated, refuse_weights
+from deniable.estimates.answer_groups.left_answers import answered_in_words
 from deniable.estimates.answers_as_weights import Indicator, answered_weights
 from deniable.estimates.designs.arm_kinds import ArmKind, arm_kinds
 from deniable.estimates.designs.crafted_reports import influence_of_kinds
@@ -44,7 +45,7 @@ from deniable.inference.about_whom import Subject, checked_subject
 from deniable.inference.intervals import FEWEST_DEGREES
 from deniable.inference.one_feature import Array
 from deniable.inference.ratios import SURELY_POSITIVE
-from deniable.text.fixed_phrases import NOT_ENOUGH
+from deniable.text.fixed_phrases import NOT_ENOUGH, how_many
 
 # Variance and skewness behind intervals are those with so many respondents more, spread evenly over all cells.
 PSEUDO = 2.0
@@ -60,6 +61,7 @@ def regress(
     about: str = "population",
     kind: str = "linear",
     answered: bool = False,
+    weights: None = None,
 ) -> Regression:
     """Linear regression (a linear probability model), or logistic regression, of an outcome on other features.
 
@@ -82,6 +84,8 @@ def regress(
     answered
         Only those who answered all the features (complete cases), which needs one table that holds them. Otherwise a
         missing answer is one more answer: a term of a predictor, and of the outcome like any answer that is not it.
+    weights
+        A weight for each respondent is refused: reports do not say whose they are. `poststratify` weights strata.
 
     Returns
     -------
@@ -96,6 +100,7 @@ def regress(
     >>> dn.regress(counts, "smoker", on=["age"], kind="logistic").coefficients.round(1)
     array([-0.5, -0.4, -0.5, -0.6])
     """
+    refuse_weights(weights, EstimateError)
     on = [on] if isinstance(on, str) else on
     names = checked_names(outcome, on)
     surveys = surveys_of(counts, names, "regress")
@@ -109,7 +114,8 @@ def regress(
     else:
         found = regression(_CountedMoments(surveys, subject, outcome, on), outcome, on, answered=answered)
     reference = reference_in_words(surveys.schema, on, answered=answered)
-    return replace(found, asked=surveys.asked(names), reference=reference)
+    among = answered_in_words([surveys.schema[name] for name in names]) if answered else ""
+    return replace(found, asked=surveys.asked(names), reference=reference, among=among)
 
 
 def regression(moments: Moments, outcome: Indicator, on: Sequence[Predictor], *, answered: bool = False) -> Regression:
@@ -243,6 +249,6 @@ def _unsafe(moments: Array, squares: npt.NDArray[np.intp], covariance: Array, n:
         return ""
     found = f"{values[0]:.4f} (SE {np.sqrt(variance):.4f})" if variance >= 0 else f"{values[0]:.4f}"
     return (
-        f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {n:,} reports, "
+        f"{NOT_ENOUGH} for this question: the least eigenvalue of the moments is {found} with {how_many(n, 'report')}, "
         f"and must be {SURELY_POSITIVE} standard errors above zero"
     )

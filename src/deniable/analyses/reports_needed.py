@@ -105,13 +105,25 @@ def for_cells(est: Estimate, cells: Sequence[Mapping[str, Any]]) -> Needed:
     return replace(_for_estimate(est, lambda more: all(more.cell(cell).enough for cell in cells)), rough=False)
 
 
-def for_conditional(est: Estimate, what: str, given: str) -> Needed:
-    """The sample size for the intervals of all rows of `conditional(what, given=given)` among those who answered."""
+def for_conditional(est: Estimate, what: str, given: str | Sequence[str], *, answered: bool = True) -> Needed:
+    """The sample size for the intervals of all rows of `conditional(what, given=given)`, among those who answered."""
 
     def ask(more: Estimate) -> bool:
-        return not np.isnan(only_answered(more).conditional(what, given=given).columns["low"]).any()
+        some = only_answered(more) if answered else more
+        return not np.isnan(some.conditional(what, given=given).columns["low"]).any()
 
     return _for_estimate(est, ask, by_chance=True)
+
+
+def for_table(est: Estimate, *, answered: bool = False) -> Needed:
+    """The sample size for the intervals of all rows of `table()`; with `answered`, among those who answered."""
+
+    def ask(more: Estimate) -> bool:
+        some = only_answered(more) if answered else more
+        return not np.isnan(some.table().columns["low"]).any()
+
+    needed = _for_estimate(est, ask, by_chance=answered)
+    return needed if answered else replace(needed, rough=False)  # which does not depend on the shares
 
 
 def for_pairs(counts: Counts, pairs: Sequence[Pair]) -> dict[Pair, Needed]:

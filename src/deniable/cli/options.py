@@ -65,7 +65,7 @@ def check_new(path: str, *, force: bool, why: str = "") -> None:
 
 def add_level(command: argparse.ArgumentParser) -> None:
     """The option for the confidence level of intervals."""
-    command.add_argument("--level", type=share_of, default=0.95, help="confidence level, 0.95 or 95%% (default 95%%)")
+    command.add_argument("--level", type=level_of, default=0.95, help="confidence level, 0.95 or 95%% (default 95%%)")
 
 
 def add_respondents(command: argparse.ArgumentParser) -> None:
@@ -134,3 +134,11 @@ def share_of(text: str) -> float:
 def public_in_link(plan: "Plan") -> str:
     """The part of the survey page's link that lists the columns that may be sent as they are, if there are any."""
     return f"&public={','.join(quote(name, safe='') for name in plan.public)}" if plan.public else ""
+
+
+def level_of(text: str) -> float:
+    """A confidence level as an option has it: 95% or 0.95."""
+    try:
+        return share_of(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no confidence level, such as 95% or 0.95") from None

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from deniable.survey.schema import Feature
@@ -18,9 +18,9 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
     """Print a table of results in the form that the options of `options.add_form` ask for.
 
     Text says in its first line whom it is about, at which level and from how many reports; CSV and JSON in the columns
-    `about`, `level` and `reports`, with an underscore after those that a feature is called. JSON has `influence`, too:
-    how far 1 % of forged reports could move any of the results. Text, for people, has the labels of these features;
-    CSV and JSON have names and answers.
+    `about`, `level` and `reports`, with an underscore after those that a feature is called, and in `among` if they are
+    about some of these people alone. JSON has `influence`, too: how far 1 % of forged reports could move any of the
+    results. Text, for people, has the labels of these features; CSV and JSON have names and answers.
     """
     if not arguments.json and not arguments.csv:
         from deniable.tables.labels import labelled
@@ -28,9 +28,10 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
         print(_head(table))
         print(_text(labelled(table, features)))
         return
-    none = (inf, -inf) if arguments.json else ()  # JSON has no infinite ends, and nothing has nan
-    rows = [{name: None if cell != cell or cell in none else cell for name, cell in row.items()} for row in table]
+    rows = [{name: _datum(cell, json=arguments.json) for name, cell in row.items()} for row in table]
     told: dict[str, object] = {"about": str(table.subject), "level": table.level, "reports": table.reports}
+    if table.about.among:
+        told["among"] = table.about.among
     if arguments.json:
         told["influence"] = table.influence if isfinite(table.influence) else None
     rows = [row | {name + "_" * (name in row): value for name, value in told.items()} for row in rows]
@@ -40,6 +41,13 @@ def show(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feat
         writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def _datum(cell: Any, *, json: bool) -> Any:
+    """A cell as data: nothing where there is no number; JSON, which has no infinite numbers, has these as text."""
+    if cell != cell:
+        return None
+    return ("Infinity" if cell > 0 else "-Infinity") if json and cell in (inf, -inf) else cell
 
 
 def _head(table: "Table") -> str:

@@ -146,8 +146,9 @@ def say_of_waves(est: "Estimate", waves: int) -> None:
 
 # What is said of a list of pairs that came out surest.
 LIST = (
-    "Intervals allow for the pairs being those that came out surest; shrunken effects are without that luck, on "
-    "average. About the population. --json and --csv have the intervals of a pair chosen beforehand, too."
+    "listed_low and listed_high allow for the pairs being those that came out surest; shrunken effects are without "
+    "that luck, on average. About the population. --json and --csv have low and high, too: the interval of a pair "
+    "chosen beforehand."
 )
 
 

@@ -15,7 +15,7 @@ from deniable.counts.counts import Counts
 from deniable.counts.on_engine import count_on
 from deniable.counts.sources import Batch, find_files, source
 from deniable.counts.tally import Tally
-from deniable.errors import CountError, abbreviated
+from deniable.errors import CountError, abbreviated, refuse_weights
 from deniable.files.stores import AnyFile
 from deniable.reports.engines.engine import engine_of
 from deniable.reports.reports import Reports
@@ -33,6 +33,7 @@ def count(
     plan: Plan | None = None,
     workers: int | None = None,
     engine: Any = None,
+    weights: None = None,
 ) -> Counts:
     """Count how often evidence occurs together: one table of features, several tables, or all tables of some size.
 
@@ -55,6 +56,8 @@ def count(
     engine
         A `dask.distributed.Client` or a `SparkSession` whose workers count the files, which each of them must be able
         to open. They count with one thread a task.
+    weights
+        A weight for each respondent is refused: reports do not say whose they are. `poststratify` weights strata.
 
     Returns
     -------
@@ -68,6 +71,7 @@ def count(
     >>> dn.count(reports, ["smoker", "drinker"]).array("smoker", "drinker").shape
     (2, 2)
     """
+    refuse_weights(weights, CountError)
     if engine is not None:
         if isinstance(reports, Reports) or workers is not None:
             raise CountError("an engine counts files, with as many workers as it has; give paths, and no workers=")

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from deniable.counts import checks
 from deniable.counts.counts_files import patterns_at, read_arrays, write_arrays
-from deniable.counts.layout import UNKNOWN, Array, Names, Repeats, called, column_places, frozen
+from deniable.counts.layout import UNKNOWN, Array, Names, Repeats, called, column_places, frozen, in_print
 from deniable.errors import CountError, SchemaError, abbreviated
 from deniable.files import Sources, check_ending, check_target, joined_sources, new_source
 from deniable.files.stores import AnyFile
@@ -41,7 +41,8 @@ class Counts:
 
     `Counts(plan, {("smoker", "age"): array})` takes given numbers, axes in the order of the names; a block of several
     features is one axis, `{(("smoker", "age"), "region"): array}`. `n` is how many respondents there are, if not all of
-    them were asked what is counted. Of a plan with arms `Counts(plan, arms=[...])` takes the counts of each arm.
+    them were asked what is counted. Of a plan with arms `Counts(plan, arms=[...])` takes the counts of each arm, which
+    hold all tables: its own `tables` are empty.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Counts:
 
     plan: Plan
     n: int  # respondents, of whom some may not have been asked what is counted
-    tables: Mapping[Names, Array]  # names in the schema's order
+    tables: Mapping[Names, Array]  # names in the schema's order; of a plan with arms, they are in those of each arm
     moments: Array | None  # of all pairs or triples, if they were counted
     patterns: Mapping[Names, Array]  # of those tables of which they say more
     parts: tuple["Counts", ...]  # of each arm, if the plan has arms
@@ -312,8 +313,8 @@ class Counts:
 
     def _contents(self) -> str:
         if self.parts:
-            return f"{len(self.parts):,} arms"
-        parts = [called(names) for names in list(self.tables)[:5]]
+            return f"{len(self.parts):,} arms, whose tables are in counts.arms"
+        parts = [in_print(self.plan, names) for names in list(self.tables)[:5]]
         parts += [f"{len(self.tables) - 5} more tables"] * (len(self.tables) > 5)
         if self.moments is not None:
             parts.append({2: "every pair", 3: "every triple"}[self.moments.ndim])

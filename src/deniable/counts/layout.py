@@ -65,3 +65,9 @@ def frozen(array: Array) -> Array:
 def called(names: Names) -> str:
     """What a table is called in messages."""
     return TIMES.join(names)
+
+
+def in_print(plan: Plan, names: Names) -> str:
+    """What a table of a plan without arms is called in print, in which blocks have the names of their questions."""
+    blocks = {block.unit.name: block.name for block in plan.blocks}
+    return called(tuple(blocks.get(name, name) for name in names))

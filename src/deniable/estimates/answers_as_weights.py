@@ -152,6 +152,25 @@ def two_indicators(features: Features, first: Any, second: Any) -> tuple[Indicat
     return one, other
 
 
+def two_dividing(
+    features: Features, first: Any, second: Any, kept: Mapping[str, Sequence[int]] | None = None
+) -> tuple[Indicated, Indicated]:
+    """The weights of two indicators of different features, neither of which holds of everybody.
+
+    `kept` are, of features of which some answers are left out, the places of those that are not.
+    """
+    both = two_indicators(features, first, second)
+    for name, _, is_not in both:
+        feature = feature_named(features, name)
+        others = over_cells((feature,), is_not)[list((kept or {}).get(name, range(len(feature.answers))))]
+        if not others.any():
+            raise EstimateError(
+                f"everybody here gave one of these answers to {name!r}, so that there is nobody to compare them with: "
+                "name fewer answers"
+            )
+    return both
+
+
 def features_given(given: Any) -> Sequence[Any]:
     """The features that are given, one or several."""
     others = [given] if isinstance(given, str) else given
@@ -229,8 +248,16 @@ def tidy(features: Features, numbers: Mapping[str, npt.ArrayLike], about: About,
     if taken := set(names) & set(numbers):
         raise EstimateError(f"{what} has a column called {min(taken)!r} of its own; rename that feature")
     labels = zip(*product(*(feature.answers for feature in features)), strict=True)
-    columns: dict[str, Column] = {name: of_one_type(own) for name, own in zip(names, labels, strict=True)}
+    columns: dict[str, Column] = {
+        feature.name: in_a_column(feature, own) for feature, own in zip(features, labels, strict=True)
+    }
     return Table(columns | {name: np.asarray(one).reshape(-1) for name, one in numbers.items()}, names, about, features)
+
+
+def in_a_column(feature: Feature, answers: Sequence[Any]) -> Sequence[Any]:
+    """Answers as a column has them: those of a flag that may be skipped as words, also where nobody has skipped it."""
+    skipped = isinstance(feature, Flag) and feature.missing is not None
+    return list(map(answer_as_text, answers)) if skipped else of_one_type(answers)
 
 
 def of_one_type(answers: Sequence[Any]) -> Sequence[Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from deniable.counts.checks import warn_of_kept
-from deniable.errors import EstimateError
+from deniable.errors import EstimateError, refuse_weights
 from deniable.estimates import looked_at, ratios_of_shares, weighted_sums
 from deniable.estimates import posterior as posterior_draws
 from deniable.estimates.answer_groups import among, conditional_shares, contrasts, means, merge, strata
@@ -267,11 +267,7 @@ def estimate(
     >>> est.mean_from, est.intervals_from
     ('feasible', 'consistent')
     """
-    if weights is not None:
-        raise EstimateError(
-            "there are no survey weights for each respondent, as reports do not say whose they are; for strata with "
-            "known shares ask a public column and use est.poststratify(...), for known margins est.given(...)"
-        )
+    refuse_weights(weights, EstimateError)
     subject = checked_subject(about, "an estimate")
     made = read_counts(counts, names, method)
     est = Estimate(made.features, (made.group,), method, agreement=made.agreement, sources=made.sources, kept=made.kept)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from deniable.estimates.answer_groups.known_results import known_result, without_everybody
 from deniable.estimates.answers_as_weights import (
     Indicated,
     Indicator,
@@ -19,7 +20,7 @@ from deniable.estimates.answers_as_weights import (
     places_of,
     product_weights,
     tidy,
-    two_indicators,
+    two_dividing,
     two_shares,
 )
 from deniable.estimates.designs.crafted_reports import influence_on_ratios
@@ -168,7 +169,7 @@ def odds_ratio(est: AnyEstimate, first: Indicator, second: Indicator) -> JointAn
     >>> round(est.odds_ratio("smoker", ("age", "65+")).value, 2)
     0.69
     """
-    (a, is_a, no_a), (b, is_b, no_b) = two_indicators(est.features, first, second)
+    (a, is_a, no_a), (b, is_b, no_b) = two_dividing(est.features, first, second)
     pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
     return asked(est, ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
@@ -195,7 +196,7 @@ def correlation(est: AnyEstimate, first: Indicator, second: Indicator) -> JointA
     >>> round(est.correlation("smoker", ("age", "65+")).value, 3)
     -0.07
     """
-    indicated = two_indicators(est.features, first, second)
+    indicated = two_dividing(est.features, first, second)
     found = asked(est, CORRELATION, correlation_pieces(*indicated))
     pair = est.project(*(name for name, *_ in indicated))
     if est.subject is Subject.RESPONDENTS or any(len(feature.columns) > 1 for feature in pair.features):
@@ -223,6 +224,9 @@ def of_features(est: AnyEstimate, asker: str, *names: Any) -> tuple[AnyEstimate,
 
 def asked(est: AnyEstimate, question: Question, products: Sequence[Mapping[str, Array]]) -> JointAnswer:
     """The result of a question about a few shares, whose weights are products over features."""
+    products = [without_everybody(one) for one in products]
+    if known := known_result(est, question, products):
+        return known
     est = est.project(*dict.fromkeys(name for one in products for name in one))
     groups, n = linear_groups(est), est.n
     pieces = [product_weights(est.features, one) for one in products]

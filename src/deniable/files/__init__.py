@@ -46,7 +46,7 @@ def expanded(
     resolved = [_spelled(_resolved(path, error)) for path in found]
     if len(set(resolved)) < len(resolved):
         twice = next(path for path, own in zip(found, resolved, strict=True) if resolved.count(own) > 1)
-        raise error(f"{twice} is given more than once, and everybody in it would be counted as often")
+        raise error(f"{twice} is given more than once, and everybody in it would be counted more than once")
     return found
 
 

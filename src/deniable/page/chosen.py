@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from deniable.analyses.findings import chosen_table
+from deniable.analyses.findings import chosen_table, lacking
+from deniable.analyses.not_enough_reports import Unanswered
 from deniable.analyses.share_findings import Share
 from deniable.analyses.who_was_asked import Asked
 from deniable.charts import interval_chart
@@ -24,6 +25,8 @@ from deniable.survey.schema import Feature, Flag, Schema
 from deniable.text.lists_of_names import listed_names, quotes_in_words
 from deniable.text.progress import told
 from deniable.text.width import isolated
+
+Line = tuple[tuple[str, ...], Share]  # the answers of a row in words, and its share
 
 # MOST_LINES is how many lines a chart of a chosen table has at most; its table has all of them.
 MOST_LINES = 60
@@ -51,6 +54,8 @@ class Chosen:
     choice: Choice
     chart: Chart
     records: tuple[dict[str, Any], ...]
+    unanswered: Unanswered | None  # what of it lacks reports
+    among: str  # whom it is about, if not everybody
 
 
 def choices(schema: Schema, show: Sequence[Any]) -> list[Choice]:
@@ -138,12 +143,16 @@ def _chosen(name: str, counts: Sequence[Counts], choice: Choice, level: float, *
     missing = answered and any(feature.missing is not None for feature in est.features)
     respondents = table.about.respondents or table.reports
     whom = (ANSWERED if missing else "") + asked_in_words([Asked(table.reports, respondents)])
-    return Chosen(choice, _chart(name, est, choice, records, level, whom=whom), records)
+    lines = _told(est, choice, records)
+    short = lacking(holding, choice.names, choice.given, [share for _, share in lines], answered=answered)
+    chart = _chart(name, est.features, choice, lines, level, whom=whom)
+    return Chosen(choice, chart, records, short, table.about.among)
 
 
-def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]], level: float, *, whom: str) -> Chart:
+def _chart(
+    name: str, features: Sequence[Feature], choice: Choice, lines: Sequence[Line], level: float, *, whom: str
+) -> Chart:
     """The chart of a chosen table; `whom` says who answered, and was asked."""
-    features, lines = est.features, _told(est, choice, records)
     titles = [isolated(feature.title) for feature in features]
     heading = " × ".join(titles)
     caption = "Shares of the population."
@@ -166,21 +175,21 @@ def _chart(name: str, est: Any, choice: Choice, records: Sequence[dict[str, Any]
     return Chart(name, heading, caption, svg, table)
 
 
-def _told(est: Any, choice: Choice, records: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, ...], Share]]:
+def _told(est: Any, choice: Choice, records: Sequence[dict[str, Any]]) -> list[Line]:
     """The answers in words and the share of each row; of the shares of a flag within groups, those of yes alone."""
     last = est.features[-1]
     found_answers = {record[last.name] for record in records}
-    yes_alone = bool(choice.given) and isinstance(last, Flag) and found_answers <= {True, False}
+    yes_alone = bool(choice.given) and isinstance(last, Flag) and len(found_answers) == 2
     found = []
     for record in records:
-        if yes_alone and record[last.name] is not True:
+        if yes_alone and record[last.name] not in (True, "yes"):
             continue
         answers = tuple(answer_in_words(feature, record[feature.name]) for feature in est.features)
         found.append((answers, Share(answers[-1], record["proportion"], record["low"], record["high"])))
     return found
 
 
-def _rows(features: Sequence[Feature], lines: Sequence[tuple[tuple[str, ...], Share]], digits: int) -> Iterator[Row]:
+def _rows(features: Sequence[Feature], lines: Sequence[Line], digits: int) -> Iterator[Row]:
     """The lines of the chart, under a heading for each combination of all answers but the last that changes."""
     *others, last = features
     same = len({answers[-1] for answers, _ in lines}) == 1 and len(others) > 0

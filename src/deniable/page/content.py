@@ -125,7 +125,7 @@ def content(
     singles, together = _singles(found), _together(plan, found)
     tables = dict(named([*singles, together.ranked, together.square, *together.conditionals]))
     fit = checked(counts)
-    came, missing = expected(counts, level=level), _missing(found, distinct_titles(counts.plan.schema))
+    came, missing = expected(counts, level=level), _missing(found, first, distinct_titles(plan.schema))
     whole = {
         "questions": asked,
         "promise": promised.table,
@@ -265,16 +265,22 @@ def _pair_notes(found: Findings) -> Iterator[str]:
         yield f"{isolated(name)} has so many answers that it is not paired with other questions here."
 
 
-def _missing(found: Findings, titles: Mapping[str, str]) -> Missing:
-    """The results without enough reports: those that would take the fewest in a table, and how many more there are."""
-    listed, others = found.unanswered[:LISTED], found.unanswered[LISTED:]
+def _missing(found: Findings, first: Sequence[Chosen], titles: Mapping[str, str]) -> Missing:
+    """The results without enough reports: those that would take the fewest in a table, and how many more there are.
+
+    What was chosen is among them; of a result that also stands further down, the one that takes more reports counts.
+    """
+    shown = [*(one.unanswered for one in first if one.unanswered), *found.unanswered]
+    each = {(one.kind, one.names): one for one in sorted(shown, key=lambda one: one.needed)}
+    every = sorted(each.values(), key=lambda one: one.needed)
+    listed, others = every[:LISTED], every[LISTED:]
     table = Table(
         "What could not be answered, and how many reports in all it would take",
         ("question", "missing", "reports"),
         tuple((_thing(one, titles), _lacking(one), _reports(one)) for one in listed),
         words=2,
     )
-    things = len(found.unanswered) + found.untried
+    things = len(every) + found.untried
     return Missing(things, NOT_ENOUGH, table if listed else None, _more(others, found.untried))
 
 
@@ -289,7 +295,10 @@ def _thing(one: Unanswered, titles: Mapping[str, str]) -> str:
         case Kind.PAIR:
             return pair_label(*(titles[name] for name in one.names))
         case Kind.CONDITIONAL:
-            return conditional_heading(*(titles[name] for name in one.names))
+            what, *given = (titles[name] for name in one.names)
+            return conditional_heading(what, " × ".join(given))
+        case Kind.TABLE:
+            return " × ".join(isolated(titles[name]) for name in one.names)
     return titles[one.names[0]]
 
 
@@ -302,7 +311,7 @@ def _lacking(one: Unanswered) -> str:
             return "share of yes"
         case Kind.PAIR:
             return "whether and how they go together"
-        case Kind.CONDITIONAL:
+        case Kind.CONDITIONAL | Kind.TABLE:
             return f"{one.missing} of {one.asked} shares"
         case Kind.NOBODY:
             return "nobody was asked"

@@ -81,7 +81,7 @@ def _arm_table(arms: Sequence[ArmSize], titles: Mapping[str, str]) -> Table:
     named = any(not arm.name.startswith(arm_name(arm.plan.blocks)) for arm in arms)
     rows = tuple((*([isolated(arm.name)] if named else []), *_arm_cells(arm, titles)) for arm in arms)
     head = (*(["arm", "questions"] if named else ["questions of the arm"]), "share", "expected", "respondents")
-    caption = "What each arm asks, its share, and how many respondents are expected by it and were asked it"
+    caption = "What each arm asks, its share, how many respondents that share would be, and how many the arm has"
     return Table(caption, head, rows, words=2 if named else 1)
 
 

@@ -46,7 +46,7 @@ def _row(one: ExpectedAndFound, titles: Mapping[str, str]) -> tuple[Cell, ...]:
 
 
 def _points(share: float) -> Number:
-    return Number(f"{100 * share:.2f}", share)
+    return Number(f"{100 * share:.2f}", 100 * share)  # as the caption says, also to programs
 
 
 def _people(counts: Counts) -> str:

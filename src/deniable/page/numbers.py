@@ -44,7 +44,8 @@ def _chosen(one: Chosen) -> dict[str, Any]:
         {name: None if isinstance(cell, float) and not isfinite(cell) else cell for name, cell in row.items()}
         for row in one.records
     ]
-    return {"name": one.chart.name, "questions": one.choice.names, "given": one.choice.given, "rows": rows}
+    told = {"name": one.chart.name, "questions": one.choice.names, "given": one.choice.given}
+    return {**told, **({"among": one.among} if one.among else {}), "rows": rows}
 
 
 def _table(table: Table) -> dict[str, Any]:

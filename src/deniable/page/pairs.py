@@ -59,10 +59,11 @@ def ranked_chart(pairs: Sequence[RankedPair]) -> Chart | None:
 
 def _ranked_caption(pairs: Sequence[RankedPair], known: Sequence[RankedPair], shown: int) -> str:
     sure = sum(pair.sure for pair in known)
-    caption = "None of these pairs can be told from chance."
+    caption = f"{'None of these pairs can' if len(pairs) > 1 else 'This pair cannot'} be told from chance."
     if sure:
         chance = f"at most about {percent(SURE)} of such findings are chance"
-        caption = f"{sure:,} of {len(pairs):,} pairs go together; {chance}."
+        of = f"{sure:,} of {len(pairs):,} pairs go" if len(pairs) > 1 else "These two questions go"
+        caption = f"{of} together; {chance}."
     if lacking := len(pairs) - len(known):
         caption += f" For {lacking:,} of {len(pairs):,} pairs there are {NOT_ENOUGH}."
     if 0 < sure < shown:

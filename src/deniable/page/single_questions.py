@@ -67,8 +67,8 @@ def most_common_in_words(of: Shares) -> str:
     if not found.alike:
         return f"Most common: {said}."
     every = found.alike == len(shares) - 1 > 1
-    others = "any other" if every else f"{found.alike} other{'s' * (found.alike > 1)}"
-    return f"Highest estimate: {said}; it is not told apart from {others}."
+    others = "any other may be" if every else f"{found.alike} other{'s' * (found.alike > 1)} may be"
+    return f"Highest estimate: {said}; {others} as common."
 
 
 def extremes_in_words(shares: Sequence[Share]) -> str:

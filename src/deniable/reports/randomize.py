@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 import pyarrow as pa
 
-from deniable.errors import AnswerError, PlanError, abbreviated
+from deniable.errors import AnswerError, PlanError, abbreviated, refuse_weights
 from deniable.files import check_ending, check_stopped, check_target
 from deniable.files.stores import AnyFile
 from deniable.kernels.perturb import Codes, Draws
@@ -89,6 +89,7 @@ def randomize(
     delimiter: str | None = None,
     encoding: str | None = None,
     engine: Any = None,
+    weights: None = None,
 ) -> Reports | int:
     """Randomize many records at once, each by itself, as its respondent's device would.
 
@@ -115,19 +116,19 @@ def randomize(
         From files to a file, memory does not grow with the number of records.
     arm : str, optional
         Of a plan with arms, the column that holds the name of each record's arm, where respondents know it already;
-        what a record's arm does not ask may be null, missing or anything. Without it each record's arm is drawn,
-        before its answers are looked at, and only those to the arm's questions are. A plan whose arms are assigned
-        needs it.
+        what a record's arm does not ask may be null, missing or anything. Without it, which a plan whose arms are
+        assigned refuses, each record's arm is drawn before any answer is looked at, and only its questions' are.
     na : list of str, optional
         More words or numbers that stand for no answer, such as `"-9"`, beside `"NA"`, `"N/A"`, `"."` and empty cells.
     keep_going : bool
         Leave records out whose answers cannot be read, with a warning that says how many, instead of refusing all.
     delimiter, encoding : str, optional
-        How CSV files are written; without them, a delimiter is found where it is obvious, and files are read as UTF-8,
-        or as UTF-16 where their mark says so.
+        How CSV files are written; without them an obvious delimiter is found, and files are UTF-8, or marked as UTF-16.
     engine : dask.distributed.Client or SparkSession, optional
         Lets a cluster randomize files, or the parts of a Dask or Spark frame, to a new folder of files, `output`. A
         Spark frame brings its engine.
+    weights : None
+        A weight for each respondent is refused: reports do not say whose they are. `poststratify` weights strata.
 
     Returns
     -------
@@ -162,6 +163,7 @@ def randomize(
     >>> dn.randomize("answers/", plan, output="reports.parquet")  # doctest: +SKIP
     12000
     """
+    refuse_weights(weights, AnswerError)
     options = {"arm": arm, "na": na, "keep_going": keep_going, "delimiter": delimiter, "encoding": encoding}
     made: Reports | int
     if engine is not None or is_distributed(data):

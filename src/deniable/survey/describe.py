@@ -56,7 +56,7 @@ MOST_TABLES = 12
 MOST_RANGE = 2_000
 # MOST_CELLS is how many cells a table has at most that nobody said is wanted, but that is asked together.
 MOST_CELLS = 256
-# WORTH_SAYING is how many times fewer people a design must need for a plan without one to say so.
+# WORTH_SAYING is how many times as many people a plan without a design must need as one with it, to say so.
 WORTH_SAYING = 1.5
 # MOST_QUESTIONS is how many questions a table has at most whose half-width is said: a block has no more of two answers.
 MOST_QUESTIONS = 12
@@ -241,14 +241,14 @@ def _more(widths: HalfWidths, tables: Sequence[Names], n: int) -> list[str]:
 
 
 def _gain_of_a_design(plan: Plan) -> list[str]:
-    """One sentence on how many times fewer people a design would need than asking everybody everything."""
+    """One sentence on how many times as many people asking everybody everything takes as a design would."""
     fewer = times_fewer(plan)
     if fewer is None or fewer < WORTH_SAYING:
         return []
     return ["", *_filled(
-        "Everybody is asked everything, each answer with a part of epsilon. For tables of two, a design that asks each "
-        f"person a few questions together needs about {to_two_digits(fewer)} times fewer people, at the same total "
-        "epsilon: dn.design, or `deniable plan`."
+        "Everybody is asked everything, each answer with a part of epsilon. For tables of two this takes about "
+        f"{to_two_digits(fewer)} times as many people as a design that asks each person a few questions together, at "
+        "the same total epsilon: dn.design, or `deniable plan`."
     )]  # fmt: skip
 
 

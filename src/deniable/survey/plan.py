@@ -65,7 +65,7 @@ class Plan:
         Lists of questions that are randomized together, as one answer over all combinations; the others stand alone.
     arms
         What each arm asks: a list of names is one block, a list of lists several, a `Plan` an arm as it is. Each
-        respondent is asked one arm, with all of epsilon. A mapping gives them shares, or names (see `survey.arms`).
+        respondent is asked one arm, with all of epsilon. A mapping gives them shares, in proportion, or names.
     unequal
         Whether arms may ask for different epsilons. The plan's epsilon is the largest.
     assigned

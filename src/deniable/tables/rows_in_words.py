@@ -28,13 +28,13 @@ class Written:
 
 
 def in_words(rows: Sequence[Record], names: Sequence[str], ends: tuple[str, str]) -> Written:
-    """Rows in words, of these columns; `ends` are those with the ends of intervals, which are shown as low and high.
+    """Rows in words, of these columns, under their own names; `ends` are those with the ends of intervals.
 
     A column about merged answers is left out where nothing was merged.
     """
     shown = [name for name in names if name != "merged" or any(row["merged"] for row in rows)]
     numbers = [k for k, name in enumerate(shown) if name in ends or any(isinstance(row[name], float) for row in rows)]
-    head = [dict(zip(ends, ("low", "high"), strict=True)).get(name, name) for name in shown]
+    head = list(shown)
     cells = [_cells(row, shown, ends) for row in rows]
     if any(says_little(row, ends) for row in rows):
         head.append("")

@@ -66,7 +66,7 @@ PAIRS = Kind(
     "effect",
     ("listed_low", "listed_high"),
     ("low", "high"),
-    "Intervals allow for the pairs being those that came out surest (columns listed_low and listed_high).",
+    "Intervals, listed_low to listed_high, allow for the pairs being those that came out surest.",
     percent=False,
     tested=True,
 )
@@ -198,10 +198,11 @@ class Table:
         return iter(self.to_pylist())
 
     def __getitem__(self, name: str | int) -> "pa.ChunkedArray":
-        return self.to_arrow()[name]
+        return self.column(name)
 
     def column(self, name: str | int) -> "pa.ChunkedArray":
         """A column by its name or place, as an Arrow array."""
+        self._check_columns([name] if isinstance(name, str) else [])
         return self.to_arrow().column(name)
 
     def to_pydict(self) -> dict[str, list[Any]]:
@@ -214,9 +215,13 @@ class Table:
 
     def select(self, names: Sequence[str]) -> "Table":
         """The table with these columns alone."""
+        self._check_columns(names)
+        return self._with({name: self.columns[name] for name in names})
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        """Refuse names that no column has."""
         if missing := [name for name in names if name not in self.columns]:
             raise KeyError(f"no column {missing[0]!r}; there are {', '.join(map(repr, self.columns))}")
-        return self._with({name: self.columns[name] for name in names})
 
     def slice(self, offset: int = 0, length: int | None = None) -> "Table":
         """Some rows, from one of them on."""

@@ -197,7 +197,7 @@ def test_who_is_left_is_said_in_plain_words() -> None:
         "among those with smoker: yes; age: old or skipped"
     )
     assert some.among("smoker", [True, "none"]).who == "among those with smoker: yes or none"
-    assert some.among("age", ["young", "old", "skipped"]).who == "among those with age: young, old or skipped"
+    assert some.among("age", ["young", "old", "skipped"]).who == ""  # nobody is left out
     assert repr(answered).startswith("<among those who answered smoker, of")
 
 
@@ -256,3 +256,82 @@ def test_expected_shares_take_answers_that_are_given() -> None:
     table = expected.conditional("smoker", given={"age": "old"})
     assert one.value == pytest.approx(0.3)
     assert table["stderr"].to_pylist() == pytest.approx([one.stderr] * 2)
+
+
+@pytest.mark.parametrize("n", [500, 3_000, 20_000])
+def test_among_all_answers_is_everybody_exactly(n: int) -> None:
+    """The condition leaves nobody out, so that a result is the one without it, to the last bit, and as trusted."""
+    est, ages = simulated(n), ["y", "m", "o"]
+    here, cell = est.among("age", ages), est.cell(smoker=True)
+    assert cell.enough
+    for found in (here.cell(smoker=True), est.conditional(("smoker", True), given=("age", ages))):
+        assert (found.value, found.stderr, found.enough) == (cell.value, cell.stderr, True)
+        assert found.confidence_interval() == cell.confidence_interval()
+    old = est.conditional(("smoker", True), given=("age", ["o"]))
+    both = est.among("smoker", [True, False]).conditional(("smoker", True), given=("age", ["o"]))
+    assert (both.value, both.stderr, both.confidence_interval()) == (old.value, old.stderr, old.confidence_interval())
+    assert here.table().to_pylist() == est.table().to_pylist()
+    by_age = est.conditional("smoker", given="age").to_pylist()
+    assert here.conditional("smoker", given="age").to_pylist() == by_age
+    scores = {"y": 1.0, "m": 2.0, "o": 4.0}
+    mean, same = est.mean_of("age", scores), est.among("smoker", [True, False]).mean_of("age", scores)
+    assert (same.value, same.stderr, same.confidence_interval()) == (
+        mean.value,
+        mean.stderr,
+        mean.confidence_interval(),
+    )
+    assert here.correlation("smoker", ("age", "o")).value == est.correlation("smoker", ("age", "o")).value
+    assert here.independence("smoker", "age") == est.independence("smoker", "age")
+    assert repr(here.association("smoker", "age")) == repr(est.association("smoker", "age"))
+    assert repr(here).startswith("<among everybody, of <Estimate")
+
+
+@pytest.mark.parametrize("n", [500, 20_000])
+def test_that_somebody_gave_any_answer_is_known(n: int) -> None:
+    """Among smokers, as among all others, everybody gave one of all answers: a share of 1, and no difference."""
+    est, every, smokers = simulated(n), ("age", ["y", "m", "o"]), ("smoker", True)
+    between = ("smoker", True, False)
+    few = est.among("age", ["y", "m"])
+    for found, value in (
+        (est.conditional(every, given=smokers), 1.0),
+        (few.cell(age=["y", "m"]), 1.0),
+        (est.ratio(every, between=between), 1.0),
+        (est.difference(every, between=between), 0.0),
+    ):
+        assert (found.value, found.stderr, found.enough) == (value, 0.0, True)
+        assert found.confidence_interval() == (value, value)
+    for asked in (est.odds_ratio, est.correlation):
+        with pytest.raises(dn.EstimateError, match="everybody here gave one of these answers to 'age'"):
+            asked("smoker", every)
+    for asked in (few.odds_ratio, few.correlation):
+        with pytest.raises(dn.EstimateError, match="everybody here gave one of these answers to 'age'"):
+            asked("smoker", ("age", ["y", "m"]))
+
+
+def simulated(n: int) -> dn.Estimate:
+    """A survey of smoking and age, of which rounding once decided whether a share of everybody was known."""
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["y", "m", "o"])])
+    truth = dn.simulate.truth(schema, [(1.0, {"smoker": 0.3, "age": [0.3, 0.3, 0.4]})])
+    counts = dn.simulate.counts(truth, dn.Plan(schema, epsilon=4.0), np.random.default_rng(1), n=n)
+    return dn.estimate(counts, ["smoker", "age"])
+
+
+def test_tables_say_how_many_were_asked_what_they_are_about() -> None:
+    """Of three questions in two arms, all respondents were asked one, and only those of an arm the third one, too."""
+    schema = dn.Schema([dn.Flag("smoker"), dn.Choice("age", ["y", "m", "o"]), dn.Flag("drinks")])
+    plan = dn.Plan(schema, epsilon=6.0, arms=[["smoker", "age"], ["smoker", "age", "drinks"]])
+    truth = dn.simulate.truth(schema, [(1.0, {"smoker": 0.3, "age": [0.3, 0.3, 0.4], "drinks": 0.5})])
+    first, second = (dn.simulate.counts(truth, plan, np.random.default_rng(seed), n=5_000) for seed in (1, 2))
+    est, other = (dn.estimate(counts, schema.names) for counts in (first, second))
+    assert first.asked("smoker", "age") == 5_000 > est.asked
+    answers = ["y", "m"]
+    for found in (
+        est.among("age", answers).project("smoker").table(),
+        est.project("smoker", "age").among("age", answers).project("smoker").table(),
+        est.among("age", answers).contrasts("smoker", by="age"),
+        est.among("age", answers).mean_of("age", {"y": 1, "m": 2}, by="smoker"),
+    ):
+        assert (found.about.reports, found.about.respondents) == (5_000, 5_000)
+    assert est.among("age", answers).table().about.reports == est.asked
+    both = [one.among("age", answers).project("smoker") for one in (est, other)]
+    assert dn.compare(*both).about.reports == 10_000

@@ -34,10 +34,12 @@ class Check:
 
     @property
     def fits(self) -> bool:
-        """Whether all tests fit."""
+        """Whether all tests fit; of no reports there are none."""
         return all(test.fits for test in self.tests)
 
     def __repr__(self) -> str:
+        if not self.n:
+            return "0 reports: there is nothing to check"
         said = "fits its plan" if self.fits else "does not fit its plan"
         lines = [f"{how_many(self.n, 'report')}: {said}, by tests with a false-alarm rate below {FALSE_ALARM:g} each"]
         lines += [f"  {test}" for test in self.tests]

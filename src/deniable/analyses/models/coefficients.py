@@ -43,6 +43,7 @@ class Regression:
     influence: Array = field(default_factory=lambda: np.full(1, np.nan))  # of 1 % of crafted reports, to first order
     asked: int | None = None  # how many were asked each two of its features, at least; None if all were
     reference: str = ""  # the answers that have no term, which the others are compared with
+    among: str = ""  # which respondents it is about, if not all: "among those who answered smoker"
 
     @property
     def enough(self) -> bool:
@@ -64,6 +65,11 @@ class Regression:
     def pvalue(self) -> Array:
         """The two-sided p-value of each coefficient's being zero, from the same distribution as its interval."""
         return self.shape.p_values(self.coefficients, self.stderr) if self.enough else self._none
+
+    @property
+    def _among(self) -> str:
+        """Which respondents it is about, to stand after the population; nothing if all."""
+        return f", {self.among}" if self.among else ""
 
     @property
     def _none(self) -> Array:
@@ -128,7 +134,7 @@ class Regression:
         title, crafted = f"{self.outcome}, by {self.kind} regression", float(self.influence.max())
         reports = self.n if self.asked is None else self.asked
         about = About(title, kind, self.subject, level, reports, respondents=self.n, influence=crafted)
-        return Table(columns, ("term",), replace(about, reference=self.reference))
+        return Table(columns, ("term",), replace(about, reference=self.reference, among=self.among))
 
     def summary(self, level: float = 0.95) -> str:
         """The coefficients with their intervals and p-values, as lines of text.
@@ -143,7 +149,7 @@ class Regression:
         >>> print(dn.regress(counts, "smoker", ["age"]).summary().split(";")[0])
         Linear regression of smoker, about the population
         """
-        told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}"
+        told = f"{self.kind.capitalize()} regression of {self.outcome}, about the {self.subject}{self._among}"
         found = self.table(level=level)
         reports = f"{found.about.reports_in_words}{influence_in_words(float(self.influence.max()))}"
         head = f"{told}; {100 * level:g}% intervals; {reports}."
@@ -163,7 +169,7 @@ class Regression:
 
     def __repr__(self) -> str:
         told = "Regression" if self.kind == "linear" else "Logistic regression"
-        told = f"{told} of {self.outcome} about the {self.subject}"
+        told = f"{told} of {self.outcome} about the {self.subject}{self._among}"
         if not self.enough:
             return f"<{told}: {self.why}>"
         numbers = zip(self.terms, self.coefficients, self.stderr, *self.confidence_interval(), strict=True)

@@ -85,7 +85,8 @@ def rarest_in_words(schema: Schema, each: Sequence[Regressor], shares: Array, *,
     common = _commonest(by_feature[name])
     return (
         f"{told}: regress on a commoner answer of {name} alone, on=[({name!r}, {common!r})] (in the shell "
-        f"{quote(f'{name}={common}')}), on several taken together, on fewer features, or ask more people"
+        f"{quote(f'{name}={common}')}), on several taken together (a list of them; in the shell with commas between), "
+        "on fewer features, or ask more people"
     )
 
 

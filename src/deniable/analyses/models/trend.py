@@ -7,14 +7,16 @@ sum (v_i - m)^2 / V_i(m), chi-square with one degree of freedom less than there 
 contrast of the waves, with the interval that is recovered from theirs.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from deniable.client import number_text
 from deniable.counts.as_counts import as_counts, no_counts
 from deniable.counts.counts import Counts
 from deniable.errors import EstimateError, abbreviated
@@ -147,7 +149,8 @@ class Trend:
         return self.table().plot(kind, ax=ax, path=path)
 
     def __repr__(self) -> str:
-        told = f"Trend over {len(self.waves)} waves about the {self.subject}"
+        first, last = (number_text(float(end)) for end in (self.times.min(), self.times.max()))
+        told = f"Trend over {len(self.waves)} waves (times {first} to {last}) about the {self.subject}"
         if not self.enough:
             return f"<{told}: {NOT_ENOUGH} for this question>"
         low, high = self.slope_interval()
@@ -185,10 +188,10 @@ class Trend:
 
 
 def trend(
-    waves: Sequence[Any] | Mapping[str, Any],
+    waves: Sequence[Any] | Mapping[Any, Any],
     what: Indicator | Callable[[Any], Result],
     *,
-    times: Sequence[float] | None = None,
+    times: Sequence[float | date] | None = None,
 ) -> Trend:
     """The trend of a share, or of any other result, over several waves of different people.
 
@@ -203,7 +206,8 @@ def trend(
         all waves; or a function of an estimate that gives a result, such as `lambda est: est.mean_of("age", years)`,
         for waves that are estimates.
     times
-        The time of each wave; 0, 1, 2 and on without them.
+        The time of each wave: numbers, or dates, which count in years. Without them, the keys of a mapping if all are
+        numbers or dates, `{2024: ..., 2026: ...}`; else 0, 1, 2 and on.
 
     Returns
     -------
@@ -223,11 +227,7 @@ def trend(
     named = waves if isinstance(waves, Mapping) else {str(k + 1): one for k, one in enumerate(_listed(waves))}
     if len(named) < 2:
         raise EstimateError(f"a trend is over two waves or more; found {len(named)}")
-    if times is not None and len(times) != len(named):
-        raise EstimateError(f"a trend needs a time for each of {len(named)} waves; found {len(times)}")
-    when = np.arange(float(len(named))) if times is None else np.array(times, np.float64)
-    if not np.isfinite(when).all() or np.ptp(when) == 0:
-        raise EstimateError(f"the times of waves are finite and not all the same; found {when.tolist()}")
+    when = _times(named, times)
     whom = [_estimate(one, what) for one in named.values()]
     ests = list(map(_behind, whom))
     _check_different(named.values(), ests)
@@ -236,6 +236,37 @@ def trend(
         raise EstimateError(f"waves are about the same subject; found {' and '.join(subjects)}")
     results = tuple(_result(one, what) for one in whom)
     return Trend(tuple(map(str, named)), when, results, ests[0].subject, *_share_of(ests[0], what))
+
+
+def _times(named: Mapping[Any, Any], times: Any) -> Array:
+    """The times of waves: those that are given, the names of waves if all are times, or else 0, 1, 2 and on."""
+    if times is None:
+        times = list(named) if all(map(_is_time, named)) else range(len(named))
+    if isinstance(times, str) or not isinstance(times, Iterable):
+        raise EstimateError(f"times are a list of numbers or dates, one for each wave; found {abbreviated(times)}")
+    times = list(times)
+    if len(times) != len(named):
+        raise EstimateError(f"a trend needs a time for each of {len(named)} waves; found {len(times)}")
+    if other := [one for one in times if not _is_time(one)]:
+        raise EstimateError(
+            f"the time of a wave is a number or a date, such as 2025 or datetime.date(2025, 5, 1); found "
+            f"{abbreviated(other[0])}"
+        )
+    when = np.array([_in_years(one) if isinstance(one, date) else one for one in times], np.float64)
+    if not np.isfinite(when).all() or np.ptp(when) == 0:
+        raise EstimateError(f"the times of waves are finite and not all the same; found {when.tolist()}")
+    return when
+
+
+def _is_time(one: Any) -> bool:
+    """Whether a wave's time can be this: a number, or a date."""
+    return isinstance(one, int | float | np.integer | np.floating | date) and not isinstance(one, bool)
+
+
+def _in_years(day: date) -> float:
+    """A date as a number of years: the 1st of January 2025 is 2025, and 73 days later 2025.2."""
+    start, end = (date(year, 1, 1).toordinal() for year in (day.year, day.year + 1))
+    return day.year + (day.toordinal() - start) / (end - start)
 
 
 def _share_of(est: Estimate, what: Any) -> tuple[str, tuple[Feature, ...]]:

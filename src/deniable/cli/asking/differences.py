@@ -121,7 +121,7 @@ def _add_options(command: argparse.ArgumentParser) -> None:
 def _groups_in_words(name: str, groups: Sequence[str | list[str]]) -> dict[str, str]:
     """Two groups of answers, as columns of a row."""
     first, second = (one if isinstance(one, str) else " or ".join(one) for one in groups)
-    return {"among": f"{name}: {first}", "less among": f"{name}: {second}"}
+    return {"group": f"{name}: {first}", "compared with": f"{name}: {second}"}
 
 
 def _tell(table: "Table", arguments: argparse.Namespace, features: "Sequence[Feature]" = ()) -> None:

@@ -21,16 +21,16 @@ def schema_of(file: str) -> "Schema":
     return plan_and_total(find_files(file))[0].schema
 
 
-def groups_of(schema: "Schema", name: str, texts: Sequence[str]) -> list[Any]:
-    """Groups of answers to a feature: one answer each, or several with commas between them."""
+def groups_of(schema: "Schema", name: str, texts: Sequence[str], option: str = "--between") -> list[Any]:
+    """Groups of answers to a feature: one answer each, or several with commas between them; errors name the option."""
     answers = [*map(str, schema[name].answers)]
-    return [text if text in answers or "," not in text else names_of(text, "--between", answers) for text in texts]
+    return [text if text in answers or "," not in text else names_of(text, option, answers) for text in texts]
 
 
 def given_of(schema: "Schema", texts: Sequence[str]) -> list[str] | dict[str, Any]:
     """What is given: features, or answers to them, FEATURE=ANSWER with commas between several."""
     split = [(text, "") if text in schema else name_and_answer(schema, text) for text in texts]
-    said = {name: groups_of(schema, name, [answer])[0] for name, answer in split if answer}
+    said = {name: groups_of(schema, name, [answer], "--given")[0] for name, answer in split if answer}
     if said and len(said) < len(texts):
         raise DeniableError("--given takes features, or an answer to each, FEATURE=ANSWER; not both at once")
     return said or list(texts)

@@ -73,10 +73,10 @@ def _counted(counts: "Counts | None") -> list[str]:
 
 def tables_of(counts: "Counts") -> list[str]:
     """The tables that counts hold, of all arms, each once."""
-    from deniable.counts.layout import called
+    from deniable.counts.layout import in_print
 
     every = {2: "every pair", 3: "every triple"}
-    found = [called(names) for arm in counts.arms for names in arm.tables]
+    found = [in_print(arm.plan, names) for arm in counts.arms for names in arm.tables]
     found += [every[arm.moments.ndim] for arm in counts.arms if arm.moments is not None]
     return list(dict.fromkeys(found))
 

@@ -4,30 +4,28 @@ That somebody is among them is one more factor of every share's weights, so that
 among them is the same question as among everybody, with the same intervals as conditional shares have.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from deniable.errors import EstimateError
-from deniable.estimates import ratios_of_shares
+from deniable.estimates import ratios_of_shares, weighted_sums
 from deniable.estimates.answer_groups.among_table import AmongTable, among_table
-from deniable.estimates.answer_groups.left_answers import in_words
+from deniable.estimates.answer_groups.left_answers import Product, before_among, check_left, in_words, not_among, within
 from deniable.estimates.answer_groups.results_table import tidy_results
 from deniable.estimates.answers_as_weights import (
     Features,
     Indicator,
     all_answers,
     answer_places,
-    both_weights,
     cell_weights,
     feature_named,
     features_given,
-    indicator,
     names_of,
     places_of,
-    two_indicators,
+    two_dividing,
     two_shares,
 )
 from deniable.estimates.interface import AnyEstimate
@@ -37,7 +35,7 @@ from deniable.estimates.weighted_sums import Answers, OneOrMore
 from deniable.inference.intervals import checked_level
 from deniable.inference.one_feature import Array
 from deniable.inference.ratio_questions import CONDITIONAL, DIFFERENCE, ODDS_RATIO, RATIO, Question
-from deniable.inference.results import Association, Independence, JointAnswer
+from deniable.inference.results import Answer, Association, Independence, JointAnswer
 from deniable.survey.blocks import TIMES
 from deniable.survey.schema import Feature
 from deniable.tables.table import CONDITIONAL as CONDITIONAL_SHARES
@@ -46,18 +44,6 @@ from deniable.tables.table import SHARES, About, Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Product = dict[str, Array]  # weights of the features that a share looks at
-
-
-def _before(name: str) -> Callable[..., NoReturn]:
-    """A method of estimates that those among some respondents do not have, as it is about everybody."""
-
-    def refused(self: object, *_: Any, **__: Any) -> NoReturn:  # noqa: ARG001 - a method
-        raise EstimateError(f"call {name}(...) before among(...), as it is about everybody: est.{name}(...).among(...)")
-
-    refused.__doc__ = f"Refuse `{name}`, which is called before `among`: it is about everybody."
-    return refused
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,10 +70,13 @@ class Among:
 
     def among(self, name: str, answers: Sequence[str | bool]) -> "Among":
         """The same among those who also gave one of these answers to another feature."""
-        places = answer_places(feature_named(self.est.features, name), _listed(answers))
+        feature = feature_named(self.est.features, name)
+        places = answer_places(feature, _listed(answers))
         kept = tuple(place for place in places if place in self.kept.get(name, places))
         if not kept:
             raise EstimateError(f"nobody is left: {answers!r} of {name!r} were left out before")
+        if len(kept) == len(feature.answers) and self._known(name):
+            return self  # nobody is left out, and how many are left is known without an error
         return replace(self, kept={**self.kept, name: tuple(sorted(kept))})
 
     def project(self, *names: str) -> "Among":
@@ -95,7 +84,7 @@ class Among:
         places_of(self.features, names, "project takes one or more of")
         return replace(self, shown=names)
 
-    def cell(self, answers: Answers | None = None, /, **more: OneOrMore) -> JointAnswer:
+    def cell(self, answers: Answers | None = None, /, **more: OneOrMore) -> JointAnswer | Answer:
         """The share of some answers among these respondents, with its interval by Fieller.
 
         Examples
@@ -104,9 +93,11 @@ class Among:
         0.265
         """
         wanted = {**(answers or {}), **more}
+        if not self.kept:
+            return weighted_sums.cell(self.est, wanted)
         vectors = cell_weights(self.est.features, wanted)
         for name, own in wanted.items():
-            self._check_kept(feature_named(self.est.features, name), own)
+            check_left(feature_named(self.est.features, name), own, self.kept)
         names = names_of(self.est.features)
         return self.of(CONDITIONAL, [{name: vectors[names.index(name)] for name in wanted}, {}])
 
@@ -118,6 +109,8 @@ class Among:
         >>> est.among("age", ["45-64", "65+"]).project("age").table().column("age").to_pylist()
         ['45-64', '65+']
         """
+        if not self.kept:
+            return weighted_sums.table(self.est.project(*self.shown), level=level)
         return self._tidy(self.features, [], level)
 
     def conditional(self, what: Any, *, given: Any, level: float = 0.95) -> Any:
@@ -137,6 +130,8 @@ class Among:
 
     def each_given(self, what: str, *, given: str | Sequence[str], level: float = 0.95) -> Table:
         """The shares of a feature's answers among those of these respondents with each answer to other features."""
+        if not self.kept:
+            return ratios_of_shares.conditional(self.est, what, given=given, level=level)
         others = features_given(given)
         places_of(self.est.features, [*others, what], "conditional takes different features of this estimate,")
         features = tuple(feature_named(self.est.features, name) for name in (*others, what))
@@ -152,7 +147,7 @@ class Among:
 
     def odds_ratio(self, first: Indicator, second: Indicator) -> JointAnswer:
         """The odds ratio of two indicators among these respondents; see `Estimate.odds_ratio`."""
-        (a, is_a, no_a), (b, is_b, no_b) = two_indicators(self.est.features, first, second)
+        (a, is_a, no_a), (b, is_b, no_b) = two_dividing(self.est.features, first, second, self.kept)
         pairs = ((is_a, is_b), (is_a, no_b), (no_a, is_b), (no_a, no_b))
         return self.of(ODDS_RATIO, [{a: left, b: right} for left, right in pairs])
 
@@ -161,7 +156,8 @@ class Among:
         return self.table().plot(kind, ax=ax, path=path)
 
     # What an estimate is told about everybody has to be told before some are left out.
-    about, given, merge, poststratify = map(_before, ("about", "given", "merge", "poststratify"))
+    linear, covariance, summary, posterior = map(not_among, ("linear", "covariance", "summary", "posterior"))
+    about, given, merge, poststratify = map(before_among, ("about", "given", "merge", "poststratify"))
 
     def correlation(self, first: Indicator, second: Indicator) -> JointAnswer:
         """The correlation coefficient (phi) of two indicators among these respondents; see `Estimate.correlation`.
@@ -171,7 +167,9 @@ class Among:
         >>> round(est.among("age", ["45-64", "65+"]).correlation("smoker", ("age", "65+")).value, 3)
         -0.04
         """
-        names = [indicator(self.est.features, what)[0] for what in (first, second)]
+        if not self.kept:
+            return ratios_of_shares.correlation(self.est, first, second)
+        names = [name for name, *_ in two_dividing(self.est.features, first, second, self.kept)]
         found = ratios_of_shares.correlation(self._of_pair("correlation", *names), first, second)
         return replace(found, n=self.est.n)
 
@@ -183,6 +181,8 @@ class Among:
         >>> round(est.among("age", ["30-44", "45-64", "65+"]).association("smoker", "age").cramers_v.value, 3)
         0.042
         """
+        if not self.kept:
+            return pair_association.association(self.est, first, second)
         found = pair_association.association(self._of_pair("association", first, second), first, second)
         return Association(*(replace(one, n=self.est.n) for one in (found.cramers_v, found.mutual_information)))
 
@@ -196,6 +196,8 @@ class Among:
         >>> est.among("age", ["30-44", "45-64", "65+"]).independence("smoker", "age").degrees
         2
         """
+        if not self.kept:
+            return pair_association.independence(self.est, first, second)
         return pair_association.independence(self._of_pair("independence", first, second).apart, first, second)
 
     def mean_of(self, name: str, scores: Mapping[str | bool, float] | None = None, **options: Any) -> Any:
@@ -222,28 +224,22 @@ class Among:
 
     def within(self, products: Sequence[Mapping[str, Array]]) -> list[Product]:
         """The weights of shares times those of being among these respondents."""
-        own: Product = {}
-        for name, kept in self.kept.items():
-            own[name] = all_answers((feature_named(self.est.features, name),))[0][list(kept)].sum(axis=0)
-        return [self._both(dict(one), own) for one in products]
+        return within(self.est.features, self.kept, products)
 
     def answers(self, feature: Feature) -> list[int]:
         """The places of a feature's answers that are not left out."""
         return list(self.kept.get(feature.name, range(len(feature.answers))))
 
+    def asked_of(self, names: Sequence[str]) -> int:
+        """How many respondents were asked some features, and those that say who is left out."""
+        return self.est.project(*dict.fromkeys([*names, *self.kept])).asked
+
+    def _known(self, name: str) -> bool:
+        """Whether the estimated shares of a feature's answers sum to one, as not those of plain unary encoding do."""
+        return all(group.adds_up for group in self.est.project(name).groups)
+
     def _of_pair(self, asker: str, *names: str) -> AmongTable:
         return among_table(self.est, self.kept, names, asker)
-
-    def _both(self, one: Product, own: Product) -> Product:
-        for name, vector in own.items():
-            feature = feature_named(self.est.features, name)
-            one[name] = both_weights(feature, one[name], vector) if name in one else vector
-        return one
-
-    def _check_kept(self, feature: Feature, answers: Any) -> None:
-        for place in answer_places(feature, answers):
-            if place not in self.answers(feature):
-                raise EstimateError(f"{feature.answers[place]!r} of {feature.name!r} is left out here")
 
     def _tidy(self, features: Features, given: Sequence[str], level: float) -> Table:
         """A row for each combination of answers that are not left out: shares given the answers to some features."""
@@ -256,7 +252,8 @@ class Among:
         title = TIMES.join(name for name in names_of(features) if name not in given)
         title += f" given {TIMES.join(given)}" * bool(given)
         kind, est = CONDITIONAL_SHARES if given else SHARES, self.est
-        about = About(title, kind, est.subject, level, est.asked, respondents=est.n, among=self.who)
+        asked = self.asked_of(names_of(features))
+        about = About(title, kind, est.subject, level, asked, respondents=est.n, among=self.who)
         return tidy_results(features, list(labels), found, about)
 
     @property
@@ -265,7 +262,7 @@ class Among:
         return in_words((feature_named(self.est.features, name), self.kept[name]) for name in self.kept)
 
     def __repr__(self) -> str:
-        return f"<{self.who}, of {self.est!r}>"
+        return f"<{self.who or 'among everybody'}, of {self.est!r}>"
 
 
 def among(est: AnyEstimate, name: str, answers: Sequence[str | bool]) -> Among:

@@ -11,7 +11,7 @@ from deniable.estimates.answer_groups.among import Among
 from deniable.estimates.answers_as_weights import feature_named, indicator, names_of
 from deniable.estimates.interface import AnyEstimate
 from deniable.inference.ratio_questions import CONDITIONAL
-from deniable.inference.results import JointAnswer
+from deniable.inference.results import Answer, JointAnswer
 from deniable.tables.table import Table
 
 Given = str | Sequence[Any] | Mapping[str, Any]
@@ -20,10 +20,10 @@ Given = str | Sequence[Any] | Mapping[str, Any]
 @overload
 def conditional(est: AnyEstimate | Among, what: str, *, given: Given, level: float = 0.95) -> Table: ...
 @overload
-def conditional(est: AnyEstimate | Among, what: tuple[str, Any], *, given: Given) -> JointAnswer: ...
+def conditional(est: AnyEstimate | Among, what: tuple[str, Any], *, given: Given) -> JointAnswer | Answer: ...
 def conditional(
     est: AnyEstimate | Among, what: str | tuple[str, Any], *, given: Given, level: float = 0.95
-) -> Table | JointAnswer:
+) -> Table | JointAnswer | Answer:
     """Conditional proportions P(what | given) with Fieller intervals: a feature's answers among those with each answer.
 
     Parameters
@@ -39,9 +39,10 @@ def conditional(
 
     Returns
     -------
-    Table or JointAnswer
+    Table, JointAnswer or Answer
         A row for each combination of answers: the features given, `what`, proportion, stderr, low and high. `low` and
-        `high` are nan where there are not enough reports. Where one share is asked for, that share.
+        `high` are nan where there are not enough reports. Where one share is asked for, that share; it is an Answer if
+        all answers are given, and so everybody.
 
     Examples
     --------
@@ -67,6 +68,8 @@ def conditional(
         here = here.among(other, own)
     if vector is None:
         return replace(here, shown=(name,)).table(level=level)
+    if not here.kept:  # all answers are given: everybody
+        return here.cell({name: True if isinstance(what, str) else what[1]})
     return here.of(CONDITIONAL, [{name: vector}, {}])
 
 

@@ -105,7 +105,8 @@ def contrasts(
     -------
     Table
         A row for each contrast: contrast, estimate, stderr, low, high, p_value, and p_holm, the p-value adjusted for
-        all contrasts of the table. The last four are nan where there are not enough reports.
+        all contrasts of the table, those without an interval too. The last four are nan where there are not enough
+        reports.
 
     Examples
     --------
@@ -123,13 +124,14 @@ def contrasts(
     numbered = dict(zip(("estimate", "stderr", "low", "high", "p_value"), numbers.T, strict=True))
     columns: dict[str, Column] = {"contrast": list(asked), **numbered, "p_holm": holm(numbered["p_value"])}
     est, kind = here.est, CONTRASTS if scores is None else CONTRASTS_OF_MEANS
+    name = what if isinstance(what, str) else what[0]
     crafted = max((own for own in map(found.influence, asked.values()) if not isnan(own)), default=nan)
     about = About(
         f"{_what_in_words(what)}, contrasts by {by}",
         kind,
         est.subject,
         level,
-        est.asked,
+        here.asked_of([name, by]),
         respondents=est.n,
         influence=crafted,
         among=here.who,

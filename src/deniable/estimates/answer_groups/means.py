@@ -122,8 +122,8 @@ def mean_of(
         }
         found.append(_scaled(here.of(CONDITIONAL, [{name: vector, **group}, group]), "mean", start, unit))
     labels = product(*([feature.answers[place] for place in here.answers(feature)] for feature in features))
-    title, whole = f"mean of {name} by {TIMES.join(others)}", here.est
-    about = About(title, MEANS, whole.subject, level, whole.asked, respondents=whole.n, among=here.who)
+    title, whole, asked = f"mean of {name} by {TIMES.join(others)}", here.est, here.asked_of([name, *others])
+    about = About(title, MEANS, whole.subject, level, asked, respondents=whole.n, among=here.who)
     return tidy_results(tuple(features), list(labels), found, about)
 
 

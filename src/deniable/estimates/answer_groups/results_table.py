@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deniable.errors import EstimateError
-from deniable.estimates.answers_as_weights import Features, names_of, of_one_type
+from deniable.estimates.answers_as_weights import Features, in_a_column, names_of
 from deniable.inference.results import JointAnswer
 from deniable.tables.table import About, Column, Table
 
@@ -23,6 +23,6 @@ def tidy_results(
     columns = dict(zip((what, "stderr", "low", "high"), numbers.T, strict=True))
     if taken := set(names) & set(columns):
         raise EstimateError(f"a table has a column called {min(taken)!r} of its own; rename that feature")
-    labelled = zip(names, zip(*labels, strict=True), strict=True)
-    by_name: dict[str, Column] = {name: of_one_type(values) for name, values in labelled}
+    labelled = zip(features, zip(*labels, strict=True), strict=True)
+    by_name: dict[str, Column] = {feature.name: in_a_column(feature, values) for feature, values in labelled}
     return Table(by_name | columns, names, about, tuple(features))

@@ -28,6 +28,7 @@ class Column:
     nulls: int
     order: tuple[str, ...] = ()
     words: tuple[str, ...] = ()  # that were counted as no answer
+    blanks: int = 0  # how many of those who gave none have a blank cell, in which nothing is ticked
 
     @property
     def given(self) -> int:
@@ -101,7 +102,8 @@ def _counted(name: str, kind: str, times: Counter[Any], nothing: Collection[str]
         for text, count in answers.items():
             numbers[float(text)] += count
         return Column(name, "number", numbers, nulls, words=tuple(words))
-    return Column(name, kind, answers, nulls, order, tuple(words))
+    blanks = sum(times[value] for value in none if isinstance(value, str) and not value.strip())
+    return Column(name, kind, answers, nulls, order, tuple(words), blanks)
 
 
 def _no_answers(kind: str, times: Mapping[Any, int], nothing: Collection[str], order: Sequence[str]) -> dict[Any, str]:
@@ -127,7 +129,8 @@ def _need_no_none(times: Mapping[Any, int], nothing: Collection[str]) -> bool:
 
 
 def _is_number_text(text: str) -> bool:
-    """Whether text is a number as the client reads it; one with a zero in front is a code, such as a postcode."""
+    """Whether text is a number, perhaps with blanks around it; one with a zero in front is a code, as a postcode is."""
+    text = text.strip()
     return bool(NUMBER.fullmatch(text)) and not (len(text) > 1 and text[0] == "0" and text[1].isdigit())
 
 
@@ -145,7 +148,8 @@ class Proposed:
         return self.question if isinstance(self.question, tuple) else () if self.question is None else (self.question,)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.why}" if self.question is not None else f"{self.name}: left out; {self.why}"
+        name = self.name if self.name.strip() else "a column without a name"
+        return f"{name}: {self.why}" if self.question is not None else f"{name}: left out; {self.why}"
 
 
 def spelt_once(times: Mapping[str, int]) -> dict[str, int]:

@@ -36,6 +36,18 @@ def codes_among(numbers: Collection[float]) -> list[float]:
     return sorted(found)
 
 
+def codes_beside_words(values: Collection[str]) -> list[float]:
+    """Which of some values are codes for no answer, where all others are words: -99 beside yes and no.
+
+    Where words have digits in them, as "10 or more" has, or some numbers are no codes, all may be answers.
+    """
+    numbers = [float(value) for value in values if NUMBER.fullmatch(value)]
+    words = [value for value in values if not NUMBER.fullmatch(value)]
+    written = any(letter.isdigit() for word in words for letter in word)
+    codes = [number for number in numbers if number == -1 or _is_code(abs(number))]
+    return sorted(codes) if len(codes) == len(numbers) < len(words) and not written else []
+
+
 def _is_code(number: float) -> bool:
     """Whether a number has such digits, of which all but the last are nines or the same: 9, 99, 98, 88, 997, 9999."""
     digits = number_text(number)

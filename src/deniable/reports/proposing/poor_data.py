@@ -75,7 +75,7 @@ FEW = 3
 
 def not_numbers(times: Mapping[Any, int]) -> str:
     """Which words keep a column from being numbers, where nearly all of its answers are; else nothing."""
-    other = {text: count for text, count in times.items() if not NUMBER.fullmatch(text)}
+    other = {text: count for text, count in times.items() if not NUMBER.fullmatch(text.strip())}
     if not 0 < sum(other.values()) <= (1 - NEARLY_ALL) * sum(times.values()):
         return ""
     more = f" and {len(other) - FEW:,} more" if len(other) > FEW else ""

@@ -13,6 +13,7 @@ from deniable.reports.proposing.alike import alike_in_words, repeated_in_words
 from deniable.reports.proposing.columns import Column, Proposed, columns_of, spelt_once
 from deniable.reports.proposing.no_answers import (
     codes_among,
+    codes_beside_words,
     codes_in_words,
     counted_as_missing,
     declined,
@@ -29,7 +30,13 @@ from deniable.reports.proposing.poor_data import (
     numbers_in_words,
 )
 from deniable.reports.proposing.ranges import round_edges
-from deniable.reports.proposing.several_ticks import of_lists, one_question, several_in_text, ticked_or_blank
+from deniable.reports.proposing.several_ticks import (
+    of_lists,
+    one_question,
+    several_in_text,
+    ticked_or_blank,
+    ticks_in_words,
+)
 from deniable.reports.reading.words import MISSING, NO, YES, plain, words_for_none
 from deniable.survey.schema import SEPARATOR, Choice, Flag, Flags, Schema
 
@@ -67,6 +74,8 @@ def proposed(frame: Any, na: object = ()) -> Schema:
 
 def _proposed(column: Column, na: Collection[str]) -> Proposed:
     """The question of one column, and why; `na` are the words for no answer that are not the usual ones."""
+    if not column.name.strip():
+        return Proposed(column.name, None, "it has no name; write one above it")
     if not column.given:
         return Proposed(column.name, None, NO_ANSWERS)
     kinds = {"bool": _of_bool, "number": _of_numbers, "text": _of_text, "list": of_lists}
@@ -143,7 +152,8 @@ def _of_text(column: Column) -> Proposed:
     how = "in the order of its categories" if column.order else order_in_words(values)
     spellings = f", in {len(column.times)} spellings" if len(column.times) > len(spelt) else ""
     said = "" if column.nulls else counted_as_missing(declined(values))
-    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}{said}{alike_in_words(values)}"
+    hints = f"{codes_in_words(codes_beside_words(values))}{ticks_in_words(values)}{alike_in_words(values)}"
+    why = f"a choice of {len(values)}{' ' * bool(how)}{how}{spellings}{said}{hints}"
     return Proposed(name, Choice(name, values, **_missing(column, values)), why)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from deniable.client import number_text
+from deniable.errors import listed
 from deniable.reports.proposing.columns import Column, Proposed, spelt_once
 from deniable.reports.proposing.orders import alphabetical, recognised
 from deniable.reports.reading.multi_select import parts
@@ -84,6 +85,19 @@ def several_in_text(column: Column) -> Proposed | None:
     return None
 
 
+def ticks_in_words(values: Iterable[str]) -> str:
+    """That values of a choice may be several ticks each, where two or more have a mark in them; else nothing."""
+    for mark in (";", "|"):
+        cells = [parts(value, mark) for value in values]
+        if (several := sum(len(cell) > 1 for cell in cells)) > 1:
+            ticks = list(dict.fromkeys(tick for cell in cells for tick in cell))
+            return (
+                f"; {several} of them have {mark!r} in them: if several answers could be ticked, make it flags = "
+                f"[{listed(ticks)}]"
+            )
+    return ""
+
+
 def _ticks(column: Column, cells: Mapping[tuple[str, ...], int], form: str) -> Proposed:
     """A multi-select question from what was ticked together, and how often."""
     times: Counter[str] = Counter()
@@ -95,6 +109,9 @@ def _ticks(column: Column, cells: Mapping[tuple[str, ...], int], form: str) -> P
         return Proposed(
             column.name, None, f"{len(values):,} different answers are ticked in it, too many for one question"
         )
+    values, skipped = recognised(values) or alphabetical(values), column.nulls - column.blanks
     empty = f"; {column.nulls:,} ticked nothing" if column.nulls else ""
-    values = recognised(values) or alphabetical(values)
-    return Proposed(column.name, Flags(column.name, values), f"several of {len(values)} may be ticked, {form}{empty}")
+    if skipped:
+        empty = f"; {column.nulls:,} without an answer"
+    question = Flags(column.name, values, missing=MISSING if skipped else None)
+    return Proposed(column.name, question, f"several of {len(values)} may be ticked, {form}{empty}")

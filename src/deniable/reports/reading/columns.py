@@ -1,8 +1,9 @@
 """One column of answers as people have them, read as what its question takes.
 
 A column that the client's rules take as it is, is left alone. Else its distinct words are looked at: yes and no of a
-flag, in its own two words or the usual ones; a value of a choice but for blanks and upper or lower case; and what
-stands for no answer. All of this is for data in bulk; a device sends answers in the plan's own words.
+flag, in its own two words or the usual ones; a value of a choice but for blanks and upper or lower case; a number with
+blanks around it; and what stands for no answer. All of this is for data in bulk; a device sends answers in the plan's
+own words.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -86,7 +87,9 @@ def _meaning(feature: Feature, na: Collection[str]) -> Callable[[Any], Any]:
             return own[word]
         if word in nothing:
             return missing
-        return Unread(answer) if isinstance(feature, Flag) and feature.words else answer  # not by its usual words
+        if isinstance(feature, Flag) and feature.words:  # it has no other words than its own
+            return Unread(answer)
+        return answer.strip() if isinstance(answer, str) and isinstance(feature, Choice) and feature.edges else answer
 
     return meaning
 

@@ -1,9 +1,10 @@
 """Multi-select questions in one column, lists of ticks or text such as "TV;Radio", become a column for each flag.
 
-An empty cell, or one that says there is no answer, ticks nothing, unless the question may be skipped.
+A blank cell of text ticks nothing, as does an empty list. A null, or a word such as "NA", says that there is no answer:
+an error, unless the question may be skipped. Then a blank cell is a skipped question, too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,15 @@ from deniable.survey.schema import SEPARATOR, Feature, Schema
 
 # What stands between ticks in one cell of text.
 BETWEEN = (";", "|", "\n", ",", "/")
-# The ticks of an empty cell: none; or a missing answer, where the question may be skipped.
+# The ticks of a blank cell, which are none, and those of a cell without an answer: a missing answer, where the question
+# may be skipped.
+BLANK: frozenset[str] = frozenset({" "})
 SKIPPED: frozenset[str] = frozenset({""})
+# What to do about a cell without an answer.
+NO_TICKS = (
+    '; if people may skip the question, give it missing="no answer"; who ticked nothing has an empty list, or a blank '
+    "cell of text"
+)
 
 
 def in_one_column(schema: Schema, there: Collection[str]) -> dict[str, tuple[Feature, ...]]:
@@ -38,11 +46,7 @@ def tick_columns(question: str, features: Sequence[Feature], column: Any) -> dic
     found = {}
     for feature, value in zip(features, values.values(), strict=True):
         own = [
-            Unread(_not_listed(cell, values))
-            if one is None
-            else None
-            if one is SKIPPED and feature.missing
-            else value in one
+            Unread(_not_listed(cell, values)) if one is None else _tick(feature, value, one)
             for cell, one in zip(cells, ticks, strict=True)
         ]
         simple = all(isinstance(one, bool) for one in own)
@@ -56,14 +60,26 @@ def values_of(question: str, features: Sequence[Feature]) -> dict[str, str]:
     return {plain(value): value for value in values}
 
 
-def unread(question: str, features: Sequence[Feature], column: Any) -> tuple[str, Any, npt.NDArray[np.int64]]:
-    """What is wrong with a multi-select column: words, one answer that is not listed, and the rows of all of them."""
+def _tick(feature: Feature, value: str, ticks: frozenset[str]) -> bool | Unread | None:
+    """Whether an answer is among the ticks of a cell; None of a skipped question, which may be one that must not be."""
+    if ticks in (SKIPPED, BLANK) and feature.missing:
+        return None
+    return Unread(None) if ticks is SKIPPED else value in ticks
+
+
+def unread(question: str, features: Sequence[Feature], column: Any) -> Iterator[tuple[str, Any, npt.NDArray[np.int64]]]:
+    """What is wrong with a multi-select column: words, one cell or answer in it, and the rows of all like it."""
     values = values_of(question, features)
     cells, places = _distinct(column)
-    bad = [place for place, cell in enumerate(cells) if _ticked(cell, values) is None]
-    rows = np.flatnonzero(np.isin(places, bad))
-    what = f"column {question!r} takes a list of its answers {listed(values.values())}, or text with ; between them"
-    return what, _not_listed(cells[places[rows[0]]], values) if len(rows) else None, rows
+    ticks = [_ticked(cell, values) for cell in cells]
+    rows = np.flatnonzero(np.isin(places, [place for place, one in enumerate(ticks) if one is None]))
+    if len(rows):
+        what = f"column {question!r} takes a list of its answers {listed(values.values())}, or text with ; between them"
+        yield what, _not_listed(cells[places[rows[0]]], values), rows
+    left_out = [place for place, one in enumerate(ticks) if one is SKIPPED and not features[0].missing]
+    rows = np.flatnonzero(np.isin(places, left_out))
+    if len(rows):
+        yield f"column {question!r} has no answer (null){NO_TICKS}", cells[places[rows[0]]], rows
 
 
 def parts(text: str, between: str) -> list[str]:
@@ -92,9 +108,11 @@ def _not_listed(cell: Any, values: Mapping[str, str]) -> Any:
 
 
 def _without_ticks(cell: Any) -> frozenset[str] | None:
-    """The ticks of a cell that has none: a missing answer, or "none"; None if it cannot be read."""
+    """The ticks of a cell that has none: a blank, a missing answer, or "none"; None if it cannot be read."""
     if isinstance(cell, str) and plain(cell) in NOTHING:
         return frozenset()
+    if isinstance(cell, str) and not plain(cell):
+        return BLANK
     return SKIPPED if is_null(cell) or isinstance(cell, str) else None
 
 

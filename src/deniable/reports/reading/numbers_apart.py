@@ -51,7 +51,7 @@ def _different(column: Any) -> npt.NDArray[np.float64]:
     """The different numbers of a column, or of the texts in it that are numbers."""
     if is_text(column.type):
         texts = (text for text in column.unique().to_pylist() if text is not None)
-        numbers = [float(text) for text in texts if NUMBER.fullmatch(text)]
+        numbers = [float(text) for text in texts if NUMBER.fullmatch(text.strip())]
     else:
         numbers = column.unique().to_pylist() if is_number(column.type) else []
     found = np.array([number for number in numbers if number is not None], np.float64)

@@ -157,8 +157,8 @@ def _wrong(
     for question, features in plan.schema.questions.items():
         asked = None if numbers is None else _asked(plan, [feature.name for feature in features], numbers)
         if question in columns and question not in plan.schema:  # a multi-select question in one column
-            what, cell, rows = unread(question, features, columns[question])
-            yield question, what, cell, _of(rows, asked)
+            for what, cell, rows in unread(question, features, columns[question]):
+                yield question, what, cell, _of(rows, asked)
             continue
         for feature in features:
             for what, answer, rows in refused(feature, columns[feature.name], na) if feature.name in columns else ():

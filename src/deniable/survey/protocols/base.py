@@ -271,5 +271,8 @@ class AskedFor(Protocol):
 def bound(protocol: Any, feature: Feature) -> Protocol:
     """The protocol for this feature; what is no protocol is refused."""
     if not isinstance(protocol, Protocol):
-        raise PlanError(f"{feature.name!r} needs a protocol such as GRR(epsilon=1.0); found {abbreviated(protocol)}")
+        usual = "GRR" if isinstance(feature, Choice) or feature.missing else "RandomizedResponse"
+        raise PlanError(
+            f"{feature.name!r} needs a protocol such as {usual}(epsilon=1.0); found {abbreviated(protocol)}"
+        )
     return protocol.bind(feature)

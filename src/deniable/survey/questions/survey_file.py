@@ -39,7 +39,10 @@ KINDS = ("values", "edges", "flags")  # A question has one of these, or none if 
 
 def read(path: str | Path) -> list[Flag | Choice | Flags]:
     """The questions of a survey file, in order."""
-    tables = document(path).get("features")
+    found = document(path)
+    if {"fingerprint", "epsilon"} <= {*found}:
+        raise SchemaError("this is a plan; Plan.load reads it, and its questions are plan.schema")
+    tables = found.get("features")
     if not isinstance(tables, list):
         raise SchemaError("no list of features; write one [[features]] table per question")
     try:
