@@ -1,4 +1,4 @@
-"""Intervals of shares that a model has shrunk: on the scale of log-odds, and as far towards 0 as before shrinkage."""
+"""Intervals of shares that a model has shrunk: as long as before shrinkage, and those before it near 0 and 1."""
 
 import numpy as np
 import pytest
@@ -19,35 +19,26 @@ def ends(p: float, stderr: float, before: tuple[float, float], level: float = 0.
     return float(low) / N, float(high) / N
 
 
-def log_odds(share: float) -> float:
-    return float(np.log(share / (1 - share)))
-
-
 @pytest.mark.parametrize("p", [0.06, 0.4])
-def test_upper_ends_are_on_the_scale_of_log_odds_and_lower_ones_reach_as_far_as_before(p: float) -> None:
+def test_they_reach_as_far_as_before_shrinkage_on_both_sides(p: float) -> None:
     low, high = ends(p, 0.01, (p + 0.01, 0.02))
-    assert log_odds(high) - log_odds(p) == pytest.approx(Z * 0.01 / (p * (1 - p)))
     assert low == pytest.approx(p - Z * 0.02)
+    assert (high - p) ** 2 == pytest.approx(Z**2 * (0.02**2 + (high - p) / N))
     assert ends(1 - p, 0.01, (1 - p - 0.01, 0.02)) == pytest.approx((1 - high, 1 - low))
-    assert ends(p, 0.03, (p, 0.02))[0] == pytest.approx(max(p - Z * 0.03, 0))  # where shrinkage is unsure, too
+    low, high = ends(p, 0.03, (p, 0.02))  # as far as the posterior, if that is longer
+    assert (low, high) == pytest.approx((max(p - Z * 0.03, 0), p + Z * 0.03))
 
 
-def test_near_zero_they_are_those_before_shrinkage() -> None:
-    """A share below two of these standard errors cannot be below zero, and comes out too large."""
-    low, high = ends(0.006, 0.002, (0.001, 0.004))
+def test_they_hold_both_near_zero() -> None:
+    """A share below two standard errors cannot be below zero, and comes out too large."""
+    low, high = ends(0.0060, 0.002, (0.0001, 0.004))
     assert low == 0
-    assert (high - 0.001) ** 2 == pytest.approx(Z**2 * (0.004**2 + (high - 0.001) / N))
-    low, _ = ends(0.0079, 0.0001, (0.0100, 0.004))
-    assert low == pytest.approx(0.0100 - Z * 0.004)
-    assert ends(0.994, 0.002, (0.999, 0.004)) == pytest.approx((1 - high, 1.0))
-
-
-def test_they_are_no_longer_than_before_shrinkage() -> None:
-    """Of a share whose log-odds vary much: the upper end is that of a sample with the variance before."""
-    p, before = 0.009, 0.004
-    high = ends(p, before, (p, before))[1]
-    assert (high - p) ** 2 == pytest.approx(Z**2 * (before**2 + (high - p) / N))
-    assert high < 0.8 * np.exp(log_odds(p) + Z * before / (p * (1 - p)))  # what it would be on the scale of log-odds
+    assert (high - 0.0060) ** 2 == pytest.approx(Z**2 * (0.004**2 + (high - 0.0060) / N))
+    low, high = ends(0.0079, 0.0001, (0.0120, 0.004))
+    assert low == pytest.approx(0.0079 - Z * 0.004)
+    assert (high - 0.0120) ** 2 == pytest.approx(Z**2 * (0.004**2 + (high - 0.0120) / N))
+    mirrored = ends(1 - 0.0079, 0.0001, (1 - 0.0120, 0.004))
+    assert mirrored == pytest.approx((1 - high, 1 - low))
 
 
 def test_other_levels_and_shares_without_error() -> None:

@@ -133,7 +133,8 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     count, of_cells = float((weights * est.truth).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
     null = 0.0 if of_cells.min() < 0 < of_cells.max() else nan  # of contrasts
-    if (vectors := factors(_of_everybody(est, weights, of_cells))) is not None:
+    vectors = factors(_of_everybody(est, weights, of_cells))
+    if vectors is not None and (bounded or not any(group.unshrunk for group in est.groups)):
         return _product_sum(est, vectors, count, None, bounded=bounded, null=null)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
     variance = float(line @ dense_covariance(groups, subject, est.truth.size) @ line)
@@ -200,7 +201,7 @@ def cell_numbers(est: AnyEstimate, level: float, *, simultaneous: bool = False) 
 def ends_of_cells(est: AnyEstimate, rows: Sequence[Array], found: Cumulants, level: float) -> tuple[Array, Array]:
     """The ends of the confidence intervals of all cells, in respondents: exact ones where a cell has one.
 
-    They are neither cut to what a share can be nor left out where there are not enough reports.
+    They are not left out where there are not enough reports, and only those of shares that a model has shrunk are cut.
     """
     unshrunk, n = _unshrunk(est, rows), est.n
     low, high = limits(found, level) if unshrunk is None else limits_of_shrunk_shares(found, n, unshrunk, level)

@@ -35,8 +35,6 @@ TENFOLD = 10
 MANY_STEPS = 5
 # The least degrees of freedom of a variance estimate: with fewer, Student's distribution says nothing of an interval.
 FEWEST_DEGREES = 2.5
-# Shares are at least this far from 0 and 1 on the scale of log-odds, and intervals there at most this long.
-LEAST_SHARE, MOST_LOG_ODDS = 1e-15, 600.0
 # A shrunk share is near 0 (or 1) if it is within so many standard errors that it had before it was shrunk.
 NEAR = 2.0
 # A standard normal number is further from zero than this one time in a thousand.
@@ -125,24 +123,22 @@ def limits(found: Cumulants, level: float) -> tuple[Array, Array]:
 def limits_of_shrunk_shares(found: Cumulants, n: int, unshrunk: Cumulants, level: float) -> tuple[Array, Array]:
     """The ends of a confidence interval, in respondents, of shares of n that a model has shrunk.
 
-    Away from the nearer of 0 and 1 it is symmetric on the scale of log-odds: a share that was found too small also has
-    too small a standard error. Towards it, it reaches as far as the estimate before it was shrunk would, as the noise
-    of randomizing does not shrink with the share. It is no longer than the interval of that estimate, whose variance V
-    grows with the share as that of a sample: t with (t - p)^2 = z^2 (V + |t - p| / n). Within NEAR standard errors of
-    that estimate from 0 or 1, a share that cannot be below zero comes out too large: there it is that interval.
+    It reaches as far to either side as the interval of the estimate before it was shrunk, or as that of the
+    posterior if it is longer: shrinkage makes shares too small or too large by as much as the noise that it takes
+    away. The variance V of that estimate grows with the share as that of a sample: t with (t - p)^2 = z^2 (V + |t -
+    p| / n). Within NEAR of its standard errors from 0 or 1, where a share that cannot be below zero comes out too
+    large, it holds that interval.
     """
     z = normal_quantile(0.5 + level / 2)
-    p, before = np.clip(found.mean / n, LEAST_SHARE, 1 - LEAST_SHARE), unshrunk.mean / n
-    spread, error = (np.sqrt(np.maximum(one.variance, 0)) / n for one in (found, unshrunk))
-    growth, common = z**2 / (2 * n), p > 0.5
-    reach = growth + np.sqrt((z * error) ** 2 + growth**2)
-    rare, apart = np.where(common, 1 - p, p), np.where(common, 1 - before, before)
-    odds, factor = rare / (1 - rare), np.exp(np.minimum(z * spread / (rare * (1 - rare)), MOST_LOG_ODDS))
-    near = rare < NEAR * error
-    low = np.where(near, apart - z * error, rare - z * np.maximum(error, spread))
-    away = np.minimum(odds * factor / (1 + odds * factor), rare + np.maximum(reach, z * spread))
-    high = np.where(near, apart + reach, away)
-    low, high = np.where(common, 1 - high, low), np.where(common, 1 - low, high)
+    p, before = found.mean / n, unshrunk.mean / n
+    spread, error = (z * np.sqrt(np.maximum(one.variance, 0)) / n for one in (found, unshrunk))
+    growth = z**2 / (2 * n)
+    reach, common = growth + np.sqrt(error**2 + growth**2), p > 0.5
+    below, above = np.where(common, reach, error), np.where(common, error, reach)
+    low, high = p - np.maximum(below, spread), p + np.maximum(above, spread)
+    near = z * np.minimum(p, 1 - p) < NEAR * error
+    low = np.where(near, np.minimum(low, before - below), low)
+    high = np.where(near, np.maximum(high, before + above), high)
     fixed = np.asarray(found.variance) == 0
     return np.where(fixed, found.mean, n * np.clip(low, 0, 1)), np.where(fixed, found.mean, n * np.clip(high, 0, 1))
 

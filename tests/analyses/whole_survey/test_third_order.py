@@ -180,9 +180,11 @@ def test_order_2_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wide.left_out.own  # and its interval holds what the model leaves out
 
 
-def test_what_the_model_holds_is_not_left_out_but_for_what_it_shrinks_too_far() -> None:
+def test_what_the_model_holds_is_not_left_out_and_what_it_shrinks_too_far_is_kept_apart() -> None:
     held = frozenset({(0, 1, 2), (0, 1, 3)})
-    left = LeftOut(10.0, 5, 0.04, {(0, 2, 3): 0.04}, held, {(0, 1, 3): 0.5})
-    assert not left.covariance((2, 0, 1), (2, 2, 2)).any()
-    np.testing.assert_allclose(np.diagonal(left.covariance((3, 0, 1), (2, 2, 2))), 0.5 / 64)
-    np.testing.assert_allclose(np.diagonal(left.covariance((0, 1, 2, 3), (2, 2, 2, 2))), (0.5 + 3 * 0.04) / 256)
+    left = LeftOut(10.0, 5, 0.04, {(0, 2, 3): 0.06}, held, {(0, 1, 3): 0.5, (0, 1): 0.3})
+    assert not left.covariance((3, 0, 1), (2, 2, 2)).any()
+    np.testing.assert_allclose(np.diagonal(left.of_shrinkage((3, 0, 1), (2, 2, 2))), (0.5 + 0.3) / 64)
+    np.testing.assert_allclose(np.diagonal(left.covariance((0, 1, 2, 3), (2,) * 4)), (0.06 + 2 * 0.04) / 256)
+    np.testing.assert_allclose(np.diagonal(left.of_shrinkage((0, 1, 2, 3), (2,) * 4)), (0.5 + 0.3) / 256)
+    assert not left.of_shrinkage((0, 2), (2, 2)).any()

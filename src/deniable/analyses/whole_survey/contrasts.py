@@ -96,14 +96,14 @@ class Terms:
 
         The logarithm of an interaction has the variance 1 / strength in every cell of every pair. That of a main effect
         has 1, which hardly shrinks it, and as much more as the interactions with d - 1 others that it makes up for. The
-        coefficients of a set of features may have a variance of their own besides.
+        coefficients of a set of features may have a variance of their own besides, which its main effects make up for.
         """
         variance = {1: 1 + (len(self.levels) - 1) / strength, 2: 1 / strength, 3: 1 / third}
-        each = [
-            1 / precise if (precise := variance[len(one)] / size + own.get(one, 0.0)) else inf
-            for one, size in zip(self.sets, self.sizes, strict=True)
-        ]
-        return np.repeat(each, self.sizes)
+        each = [variance[len(one)] / size + own.get(one, 0.0) for one, size in zip(self.sets, self.sizes, strict=True)]
+        for one, more in own.items():
+            for place in one:
+                each[self.sets.index((place,))] += more * self.sizes[self.sets.index(one)] / (self.levels[place] - 1)
+        return np.repeat([1 / variance for variance in each], self.sizes)
 
     @cached_property
     def frequencies(self) -> npt.NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """`fit`: a model of the whole survey from its counts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
@@ -37,7 +37,8 @@ UNLIKELY, NOISY = 1e-3, 0.1
 class Laplace:
     """The covariance of margins by the delta method, from that of the coefficients (Laplace's method).
 
-    Interactions of pairs that a model leaves out, though they were asked, have in it what their reports say of them.
+    Of margins with pairs that a model leaves out, though they were asked, it is the second moment about the model of
+    the linear estimate: its covariance, and the square of how far these pairs are from the model.
     """
 
     machine: WholeTable | JunctionTree
@@ -45,45 +46,48 @@ class Laplace:
     evidence: SurveyEvidence
     at: Reference  # at which the covariance of estimates is evaluated
 
-    def covariance(self, places: Places) -> Array:
-        """The covariance of the shares of the cells of a margin, in C order."""
-        slope = self.machine.gradient(self.fitted.coefficients, places)
-        found = slope @ self.fitted.posterior @ slope.T
-        for one, apart, V in self._left_out(places):
-            rows = _over_cells(self._levels(places), places, one)
-            found += rows.T @ (V + np.outer(apart, apart)) @ rows  # second moments about the model
-        return np.asarray(found)
+    def around(self, places: Places) -> tuple[Array, Array, Array]:
+        """The covariance of the shares of a margin's cells; how far they were from it unshrunk; their covariance then.
 
-    def unshrunk(self, places: Places) -> tuple[Array, Array]:
-        """How far the generalized least squares estimate is from the shares of the cells of a margin; its covariance.
-
-        It is that of the contrasts that the model has, and of the pairs that it leaves out; all others are the model's.
+        Unshrunk is the generalized least squares estimate of the contrasts of the model and of pairs that it leaves
+        out; all other contrasts are the model's.
         """
-        terms, levels = self.machine.terms, self._levels(places)
+        terms, target = self.machine.terms, self.fitted.target
+        left_out = [
+            pair
+            for pair in combinations(sorted(places), 2)
+            if pair not in terms.slices and pair in self.evidence.asked_together
+        ]
+        if left_out:
+            return self._with_pairs(places, left_out)
         sets = [one for one in terms.sets if set(one) <= set(places)]
         at = np.concatenate([np.arange(terms.count)[terms.slices[one]] for one in sets])
-        rows = np.concatenate([_over_cells(levels, places, one) for one in sets])
-        apart = (self.fitted.target.estimate - self.fitted.mean)[at] @ rows
-        covariance = rows.T @ self.fitted.target.covariance[np.ix_(at, at)] @ rows
-        for one, off, V in self._left_out(places):
-            rows = _over_cells(levels, places, one)
-            apart, covariance = apart + off @ rows, covariance + rows.T @ V @ rows
-        return np.asarray(apart), np.asarray(covariance)
+        rows = self._over_cells(places, sets)
+        slope = self.machine.gradient(self.fitted.coefficients, places)
+        covariance = np.asarray(slope @ self.fitted.posterior @ slope.T)
+        apart = (target.estimate - self.fitted.mean)[at] @ rows
+        return covariance, np.asarray(apart), np.asarray(rows.T @ target.covariance[np.ix_(at, at)] @ rows)
 
-    def _levels(self, places: Places) -> list[int]:
-        return [self.machine.terms.levels[place] for place in places]
+    def _with_pairs(self, places: Places, left_out: Sequence[Places]) -> tuple[Array, Array, Array]:
+        """The same of a margin with pairs that the model leaves out: from all that blocks say of its features alone."""
+        rising = tuple(sorted(places))
+        inside = [(place,) for place in rising] + [
+            pair for pair in combinations(rising, 2) if pair in self.evidence.asked_together
+        ]
+        terms = Terms(self.machine.terms.levels, tuple(inside))
+        A, b = self.evidence.information(terms, self.at)
+        S, rows = np.linalg.inv(A), self._over_cells(places, inside)
+        margin = self.machine.margin(self.fitted.coefficients, rising)
+        of_model = [set_contrasts(margin.shape, [place in one for place in rising]) for one in inside]
+        apart = S @ b - np.concatenate(of_model) @ margin.reshape(-1)
+        linear = np.asarray(rows.T @ S @ rows)
+        hidden = np.isin(np.arange(terms.count), [k for one in left_out for k in range(terms.count)[terms.slices[one]]])
+        off = (apart * hidden) @ rows
+        return linear + np.outer(off, off), np.asarray(apart @ rows), linear
 
-    def _left_out(self, places: Places) -> Iterator[tuple[Places, Array, Array]]:
-        """Of each pair that was asked and left out: how far its estimate is from the model, and its covariance."""
-        for pair in combinations(sorted(places), 2):
-            if pair in self.machine.terms.slices or pair not in self.evidence.asked_together:
-                continue
-            terms = Terms(self.evidence.levels, ((pair[0],), (pair[1],), pair))
-            A, b = self.evidence.information(terms, self.at)
-            S, own = np.asarray(np.linalg.inv(A), np.float64), terms.slices[pair]
-            margin = self.machine.margin(self.fitted.coefficients, pair)
-            expected = set_contrasts(margin.shape, [True, True]) @ margin.reshape(-1)
-            yield pair, (S @ b)[own] - expected, S[own, own]
+    def _over_cells(self, places: Places, sets: Sequence[Places]) -> Array:
+        levels = [self.machine.terms.levels[place] for place in places]
+        return np.concatenate([_over_cells(levels, places, one) for one in sets])
 
 
 def _over_cells(levels: Sequence[int], places: Places, one: Places) -> Array:
@@ -140,11 +144,13 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refer
     terms = Terms(evidence.levels, tuple(evidence.sets))
     machine = WholeTable(terms)
     begun: Mapping[float, Array] = NOWHERE
-    own: Mapping[Places, float] = NONE
+    best: Fitted | None = None
     for _ in range(ROUNDS):
+        own = own_variances(best, terms) if best else NONE
         target = Target.of(*evidence.information(terms, at))
         best, begun = least_risk(fits(machine, target, own=own, begun=begun))
-        at, own = _table(machine, best), own_variances(best, terms)
+        at = _table(machine, best)
+    assert best is not None
     left = left_out(evidence, at.margin)
     third = third_order(evidence, machine, best, at, left)
     if third.machine and third.fitted:
@@ -164,6 +170,7 @@ def _whole(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refer
         stderr=tests.stderr,
         order_because=third.because,
         left_out=left,
+        freed=len(best.own),
     )
     spread = Laplace(machine, best, evidence, at)
     return Model(
@@ -191,7 +198,9 @@ def _tree(counts: Counts, evidence: SurveyEvidence, tests: PairTests, at: Refere
         risk=best.risk,
         stderr=tests.stderr,
         order_because=ONLY_PAIRS if evidence.threes else NOT_ASKED,
-        left_out=left_out(evidence, lambda places: machine.margins(tables, places)[0]),
+        left_out=replace(
+            left_out(evidence, lambda places: machine.margins(tables, places)[0]), shrunk=beyond_shrinkage(best, terms)
+        ),
     )
     spread = Laplace(machine, best, evidence, at)
     return Model(

@@ -8,7 +8,7 @@ sigma^2 instead, if it is larger: one strong interaction among many would be los
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
@@ -34,7 +34,7 @@ class LeftOut:
         default_factory=dict
     )  # that of three features, by rising place, if it is larger
     held: frozenset[Places] = frozenset()  # sets of three, by rising place, that are in the model, and have none of it
-    shrunk: Mapping[Places, float] = field(default_factory=dict)  # that of sets in the model beyond what shrinkage says
+    shrunk: Mapping[Places, float] = field(default_factory=dict)  # that of sets in the model, beyond prior and noise
 
     @property
     def known(self) -> bool:
@@ -49,20 +49,27 @@ class LeftOut:
         return float(chdtrc(self.degrees, self.statistic)) if self.known else nan
 
     def covariance(self, places: Places, levels: tuple[int, ...]) -> Array:
-        """The covariance that this adds to the shares of a table's cells, in C order."""
-        cells, features = prod(levels), range(len(levels))
-        added = np.zeros((cells, cells))
-        for one in (one for size in range(2, len(levels) + 1) for one in combinations(features, size)):
-            if variance := self._variance(tuple(sorted(places[place] for place in one))):
-                rows = set_contrasts(levels, [place in one for place in features])
-                added += variance / cells**2 * (rows.T @ rows)
-        return added
+        """The covariance that interactions outside the model add to the shares of a table's cells, in C order."""
+        return _over_cells(places, levels, lambda of: 0.0 if len(of) == 2 or of in self.held else self._outside(of))
 
-    def _variance(self, of: Places) -> float:
-        """What one contrast of a set of features may have beside its noise, or beside its posterior if it is held."""
-        if len(of) == 2 or of in self.held:
-            return self.shrunk.get(of, 0.0)
+    def of_shrinkage(self, places: Places, levels: tuple[int, ...]) -> Array:
+        """What shrinkage hides of interactions in the model, as a covariance of the shares of a table's cells."""
+        return _over_cells(places, levels, lambda of: self.shrunk.get(of, 0.0))
+
+    def _outside(self, of: Places) -> float:
+        """The variance that one contrast of a set outside the model may have beside its noise."""
         return self.own.get(of, self.variance) if self.known else 0.0
+
+
+def _over_cells(places: Places, levels: tuple[int, ...], variance_of: Callable[[Places], float]) -> Array:
+    """The covariance of a table's cells, given the variance of each contrast of two features and more."""
+    cells, features = prod(levels), range(len(levels))
+    added = np.zeros((cells, cells))
+    for one in (one for size in range(2, len(levels) + 1) for one in combinations(features, size)):
+        if variance := variance_of(tuple(sorted(places[place] for place in one))):
+            rows = set_contrasts(levels, [place in one for place in features])
+            added += variance / cells**2 * (rows.T @ rows)
+    return added
 
 
 def left_out(evidence: SurveyEvidence, margin: Margin) -> LeftOut:

@@ -62,11 +62,8 @@ class Machine(Protocol):
 class Spread(Protocol):
     """How far the margins of a fitted model vary."""
 
-    def covariance(self, places: Places) -> Array:
-        """The covariance of the shares of the cells of a margin, in C order."""
-
-    def unshrunk(self, places: Places) -> tuple[Array, Array]:
-        """How far the shares of cells were from the model before they were shrunk, and their covariance then."""
+    def around(self, places: Places) -> tuple[Array, Array, Array]:
+        """The covariance of the shares of a margin's cells; how far off they were unshrunk; their covariance then."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,6 +89,7 @@ class FitQuality:
     stderr: float  # of a contrast of the pair in the middle, before shrinkage
     order_because: str  # why interactions of three are in the model, or are not
     left_out: LeftOut
+    freed: int = 0  # interactions with a prior variance of their own
 
     _repr_html_ = printed
 
@@ -104,6 +102,11 @@ class FitQuality:
             f"Shrunk by Stein's risk: strength {strengths}, {self.effective:.1f} coefficients left free. "
             f"Before it, an interaction has a standard error of about {self.stderr:.3f}.",
         ]
+        if self.freed:
+            lines.append(
+                f"Larger than the prior of all others explains, and with one of their own: "
+                f"{how_many(self.freed, 'interaction')}."
+            )
         if self.not_in_model:
             lines.append(
                 f"Not in the model, as nothing was seen of them or they did not fit: "
@@ -216,13 +219,14 @@ class Model:
                 f"a table of {cells:,} cells is more than the {MOST_CELLS:,} that get intervals; ask for fewer "
                 "features, or draw records with sample"
             )
-        added = self.fit_quality.left_out.covariance(places, tuple(feature.levels for feature in features))
-        apart_from, loose = self.spread.unshrunk(places)
+        left, levels = self.fit_quality.left_out, tuple(feature.levels for feature in features)
+        outside = left.covariance(places, levels)
+        covariance, apart_from, loose = self.spread.around(places)
         shares, columns = self.machine.margin(self.coefficients, places), [len(one.columns) for one in features]
         before = shares + apart_from.reshape(shares.shape)
         apart = [(i, j) for i, j in combinations(range(len(places)), 2) if self._never_asked(places[i], places[j])]
-        covariance = self.spread.covariance(places) + added
-        group = FittedGroup.of_shares(self.n, (shares, covariance), (before, loose + added), columns, apart)
+        own = covariance + outside + left.of_shrinkage(places, levels)
+        group = FittedGroup.of_shares(self.n, (shares, own), (before, loose + outside), columns, apart)
         return Estimate(features, (group,), "whole survey", fitted=group.truth, sources=self.sources)
 
     def table(self, *names: str, level: float = 0.95) -> Table:

@@ -9,6 +9,8 @@ slack, and the posterior mode under a normal prior of coefficients (ridge). The 
 Stein's unbiased estimate of the risk (m - E y)'A(m - E y), which needs nothing but the known covariance of y:
 
     (y - m)'A(y - m) - dim y + 2 tr(dm/dy),   dm/dy = C (CAC + D)^-1 CA
+
+Prior variances that some interactions have of their own are taken as known in it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,11 +102,14 @@ class Fitted:
         return self.target.misfit(self.mean)
 
     @cached_property
+    def slope(self) -> Array:
+        """The matrix CA: how the gradient of the fit by coefficients moves with the estimate."""
+        return np.asarray(self.covariance @ self.target.information)
+
+    @cached_property
     def posterior(self) -> Array:
         """The covariance of the coefficients: what the noise of y and the prior leave open (Laplace's method)."""
-        C = self.covariance
-        bend = C @ self.target.information @ C + np.diag(self.precisions)
-        return np.asarray(np.linalg.inv(bend), float)
+        return np.asarray(np.linalg.inv(self.slope @ self.covariance + np.diag(self.precisions)), float)
 
     @cached_property
     def effective(self) -> Array:
@@ -142,7 +147,7 @@ def fits(
     made: list[Fitted] = []
     least_strength = pairs.strength if pairs else 0.0
     start = padded(pairs.coefficients if pairs else np.zeros(0), machine.terms)
-    for strength in (one for one in STRENGTHS if one >= least_strength):
+    for strength in (one for one in STRENGTHS if one >= min(least_strength, STRENGTHS[0])):
         made.append(at(strength, made[-1].coefficients if made else start))
         yield made[-1]
         least = min(one.risk for one in made)
@@ -151,7 +156,7 @@ def fits(
     best = _chosen(made)
     place = made.index(best)
     for times, beside in ((2.0, made[place - 1 : place]), (0.5, made[place + 1 : place + 2])):
-        if times * best.varied < least_strength:
+        if not least_strength <= times * best.varied <= STRENGTHS[0]:
             continue
         between = np.mean([one.coefficients for one in (best, *beside)], axis=0)
         yield at(times * best.varied, between)

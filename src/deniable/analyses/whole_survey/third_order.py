@@ -19,7 +19,7 @@ from deniable.analyses.whole_survey.dependency_graph import MOST_COEFFICIENTS
 from deniable.analyses.whole_survey.evidence import SurveyEvidence
 from deniable.analyses.whole_survey.left_out import LeftOut
 from deniable.analyses.whole_survey.reference import Reference, Whole
-from deniable.analyses.whole_survey.shrinkage import NOWHERE, Fitted, Target, fits, least_risk, padded
+from deniable.analyses.whole_survey.shrinkage import Fitted, Target, fits, least_risk, padded
 from deniable.analyses.whole_survey.surprises import own_variances
 from deniable.analyses.whole_survey.whole_table import WholeTable
 
@@ -42,18 +42,18 @@ class ThirdOrder:
 def third_order(
     evidence: SurveyEvidence, machine: WholeTable, pairs: Fitted, at: Reference, left: LeftOut
 ) -> ThirdOrder:
-    """The model of order 3 beside that of pairs, whose table is given; not fitted if nothing is known or too much."""
+    """The model of order 3 beside that of pairs, whose table is given; not fitted without blocks of three."""
     if not left.known:
         return ThirdOrder(NOT_ASKED)
     terms = Terms(machine.terms.levels, (*machine.terms.sets, *evidence.threes))
     if terms.count > MOST_COEFFICIENTS:
         return ThirdOrder(f"order 3 would have {terms.count:,} coefficients, more than {MOST_COEFFICIENTS:,}")
-    wider, begun, own = WholeTable(terms), NOWHERE, pairs.own
-    for _ in range(2):
-        target = Target.of(*evidence.information(terms, at))
-        best, begun = least_risk(fits(wider, target, pairs, own=own, begun=begun))
-        own = own_variances(best, terms)
-        at = Whole(wider.shares(best.coefficients).reshape(terms.levels))
+    wider, own = WholeTable(terms), pairs.own
+    target = Target.of(*evidence.information(terms, at))
+    best, begun = least_risk(fits(wider, target, pairs, own=own))
+    at, own = Whole(wider.shares(best.coefficients).reshape(terms.levels)), own_variances(best, terms)
+    target = Target.of(*evidence.information(terms, at))
+    best, _ = least_risk(fits(wider, target, pairs, own=own, begun=begun))
     free = float(best.effective[terms.orders == 3].sum())
     if free < LEAST_FREE:
         return ThirdOrder(
