@@ -155,7 +155,7 @@ def test_the_sentence_is_honest_about_a_large_epsilon() -> None:
 def test_the_sentence_sets_apart_what_is_not_protected() -> None:
     """Somebody who sees an open answer that goes with a protected one needs no report of the latter."""
     plan = dn.Plan(dn.Schema([dn.Flag("smoker"), dn.Flag("buys")]), {"buys": dn.Public()}, epsilon=1.0)
-    assert "(beyond what "buys" tells, which is not protected)" in in_one_sentence(plan)
+    assert '(beyond what "buys" tells, which is not protected)' in in_one_sentence(plan)
     assert in_one_sentence(plan).count("in 100") == 1  # one protected question is the whole of it
     assert "beyond" not in in_one_sentence(dn.Plan(dn.Schema([dn.Flag("smoker")]), epsilon=1.0))
 
