@@ -133,8 +133,7 @@ def linear(est: AnyEstimate, weights: npt.ArrayLike) -> Answer:
     count, of_cells = float((weights * est.truth).sum()), over_cells(est.features, weights)
     bounded = est.fitted is not None and bool(of_cells.min() >= 0 and of_cells.max() <= 1)
     null = 0.0 if of_cells.min() < 0 < of_cells.max() else nan  # of contrasts
-    vectors = factors(_of_everybody(est, weights, of_cells))
-    if vectors is not None and (bounded or not any(group.unshrunk for group in est.groups)):
+    if (vectors := _product(est, weights, of_cells, bounded=bounded)) is not None:
         return _product_sum(est, vectors, count, None, bounded=bounded, null=null)
     groups, line, subject = linear_groups(est), weights.reshape(-1), est.subject
     variance = float(line @ dense_covariance(groups, subject, est.truth.size) @ line)
@@ -221,6 +220,13 @@ def about_cells(est: AnyEstimate, level: float, intervals: str = "") -> About:
     crafted = influence(est.groups, all_answers(est.features))
     title = TIMES.join(names_of(est.features))
     return About(title, SHARES, est.subject, level, est.asked, intervals, est.n, influence=crafted)
+
+
+def _product(est: AnyEstimate, weights: Array, of_cells: Array, *, bounded: bool) -> Sequence[Array] | None:
+    """The vectors whose product weights are; None if they are none, or a contrast of shares that a model has shrunk."""
+    if not bounded and any(group.unshrunk for group in est.groups):
+        return None
+    return factors(_of_everybody(est, weights, of_cells))
 
 
 def _of_everybody(est: AnyEstimate, weights: Array, of_cells: Array) -> Array:
