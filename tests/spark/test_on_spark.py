@@ -163,6 +163,7 @@ def test_progress_is_told_in_the_driver(spark: Any, files: list[str], monkeypatc
     monkeypatch.setattr("deniable.text.progress.EVERY", 0)
     monkeypatch.setattr("deniable.text.progress.is_terminal", lambda _: True)
     monkeypatch.setattr("deniable.reports.engines.on_spark.EVERY", 0.02)
+    monkeypatch.setattr(on_engine, "LEAST", 0)  # as if there were much to count
     monkeypatch.setattr(on_engine, "PARTS_EACH", 8)
     monkeypatch.setattr(on_engine, "tally_of", unhurried)
     dn.count(files, order=2, engine=spark)
