@@ -70,7 +70,7 @@ def _feature(rng: Random, name: str, protocol: str) -> Document:
     if protocol in client.FLAGS_ONLY or rng.random() < (0.2 if skipped else 0 if protocol != "public" else 0.5):
         feature |= {"missing": "no answer"} if skipped and protocol not in client.FLAGS_ONLY else {}
         feature |= {"question": name[:1]} if rng.random() < 0.1 else {}
-        return feature | ({"label": "Is it so?", "question_label": "What is so?"} if labelled else {})
+        return feature | ({"label": f"Is it {name}?", "question_label": "What is so?"} if labelled else {})
     m = rng.choice([2, 3, 4, 5, 7, 8, 9, 33, rng.randint(2, 300)])
     own = [*rng.sample(ODD_VALUES, min(m, 3)), *values(m)][:m]
     if m - skipped > 1 and rng.random() < 0.3:
