@@ -1,4 +1,4 @@
-"""What a model leaves out: interactions of three, where blocks of three or more questions were asked.
+"""What a model leaves out: interactions of three that blocks hold, and what shrinkage hides of those it has (`shrunk`).
 
 If the contrasts of three features are off by chance with the variance sigma^2 beside their noise V, the chi-square
 r'V^-1r of all such residuals r of a block has the mean dim r + sigma^2 tr V^-1. So sigma^2 follows from the sum over
